@@ -3,35 +3,35 @@ package opensearch
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
 
-// summary is one measured stage of one sample.
-func summary(run tools.Run, m *tools.Measurement, s *tools.Stage, of identity) object {
+// summary makes the document of one measured stage of one sample.
+func summary(run tools.Run, m *tools.Measurement, s *tools.Stage, of identity) *summaryDoc {
 	r := run.Report
 	_, model := tools.Target(r)
 	rate := max(s.Rate, s.Planned.Rate)
 	c := s.Counts.ByStatus
 	failed := c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty] + c[report.StatusDropped]
-	doc := object{"doc_type": "summary", "schema": Schema, "uuid": of.uuid, "job_name": of.job, "sample": fmt.Sprint(s.Sample), "sample_index": s.Sample,
-		"timestamp": timestamp(s.StartNS), "strategy": strategy(s), "rate": int(rate), "rate_rps": rate, "concurrency": s.Planned.Concurrency,
-		"stage": s.Planned.Name, "stage_index": of.stage, "total_requests": s.Counts.Total, "successful_requests": c[report.StatusOK],
-		"errored_requests": failed, "incomplete_requests": c[report.StatusCut] + c[report.StatusCancelled], "backend_model": model,
-		"harness": m.Tool, "attempt": r.Run.Attempt, "verdict": s.Verdict, "valid": s.Valid, "invalid_reasons": append([]string{}, s.InvalidReasons...),
-		"token_count_source": m.TokenCountSource, "exported_by": tools.ExportedBy}
-	lengths(doc, m, s)
-	surroundings(doc, run, m)
-	if s.ErrorRate != nil {
-		doc["error_rate"] = *s.ErrorRate
-	}
+	doc := &summaryDoc{DocType: "summary", Schema: Schema, UUID: of.uuid, JobName: of.job, Sample: strconv.Itoa(s.Sample),
+		SampleIndex: s.Sample, Timestamp: timestamp(s.StartNS), Strategy: strategy(s), Rate: int(rate), RateRPS: rate,
+		Concurrency: s.Planned.Concurrency, Stage: s.Planned.Name, StageIndex: of.stage, Total: s.Counts.Total,
+		Successful: c[report.StatusOK], Errored: failed, Incomplete: c[report.StatusCut] + c[report.StatusCancelled],
+		Model: model, Harness: m.Tool, HarnessVersion: m.ToolVersion, Attempt: r.Run.Attempt, Verdict: s.Verdict,
+		Valid:          s.Valid,
+		InvalidReasons: append([]string{}, s.InvalidReasons...), TokenCountSource: m.TokenCountSource,
+		ExportedBy: tools.ExportedBy, ErrorRate: s.ErrorRate, Parts: map[string]float64{}}
+	doc.addLengths(m, s)
+	doc.addSurroundings(r)
 	if g := s.Goodput; g != nil {
-		doc["goodput_rps"], doc["slo_attainment"] = g.RequestsPerS, g.Attainment
+		doc.Goodput, doc.Attainment = &g.RequestsPerS, &g.Attainment
 	}
-	latencies(doc, s)
-	rates(doc, s)
+	doc.addLatencies(s)
+	doc.addRates(s)
 	return doc
 }
 
@@ -45,47 +45,45 @@ func strategy(s *tools.Stage) string {
 	return s.Planned.Shape
 }
 
-// lengths are the asked ones as text, the way existing dashboards have them, and the measured ones as numbers.
-func lengths(doc object, m *tools.Measurement, s *tools.Stage) {
+// addLengths adds those asked for as text, the way existing dashboards have them, and the measured ones as numbers.
+func (doc *summaryDoc) addLengths(m *tools.Measurement, s *tools.Stage) {
 	if l := m.Plan.Data.Input; l != nil {
-		doc["prompt_tokens"] = fmt.Sprintf("%.0f", l.Mean)
+		doc.PromptTokens = fmt.Sprintf("%.0f", l.Mean)
 	}
 	if l := m.Plan.Data.Output; l != nil {
-		doc["output_tokens"] = fmt.Sprintf("%.0f", l.Mean)
+		doc.OutputTokens = fmt.Sprintf("%.0f", l.Mean)
 	}
-	for field, metric := range map[string]string{"tokens_in_mean": "tokens_in", "tokens_out_mean": "tokens_out"} {
-		if v, ok := s.Metrics[metric]; ok {
-			doc[field] = v.Mean
-		}
+	if v, ok := s.Metrics["tokens_in"]; ok {
+		doc.TokensInMean = &v.Mean
+	}
+	if v, ok := s.Metrics["tokens_out"]; ok {
+		doc.TokensOutMean = &v.Mean
 	}
 }
 
-func surroundings(doc object, run tools.Run, m *tools.Measurement) {
-	r := run.Report
-	if m.ToolVersion != "" {
-		doc["harness_version"] = m.ToolVersion
-	}
-	if e := r.Environment.Engine; e != nil && e.Kind != "" {
-		doc["engine"] = e.Kind
+func (doc *summaryDoc) addSurroundings(r *report.Report) {
+	if e := r.Environment.Engine; e != nil {
+		doc.Engine = e.Kind
 	}
 	if r.Plan == nil {
 		return
 	}
-	doc["plan_hash"] = r.Plan.Hash
+	doc.PlanHash = &r.Plan.Hash
 	if gpu, n := report.GPUs(r.Plan); n > 0 {
-		doc["gpu"], doc["gpus"] = strings.TrimSpace(gpu), n
+		gpu = strings.TrimSpace(gpu)
+		doc.GPU, doc.GPUs = &gpu, n
 	}
 }
 
-// latencies: what the dashboards call itl is our tpot weighted by tokens, and their time per output token is
+// addLatencies: what the dashboards call itl is our tpot weighted by tokens, and their time per output token is
 // (last - first)/n.
-func latencies(doc object, s *tools.Stage) {
+func (doc *summaryDoc) addLatencies(s *tools.Stage) {
 	over := func(metric string, weight func(n int) float64) (report.Metric, bool) { return weigh(s, metric, weight) }
 	plain := func(metric string) (report.Metric, bool) { m, ok := s.Metrics[metric]; return m, ok }
 	put := func(prefix, suffix string, m report.Metric, ok bool, parts ...string) {
 		for _, part := range parts {
 			if v, has := value(m, part); ok && has {
-				doc[prefix+"_"+part+"_"+suffix] = v
+				doc.Parts[prefix+"_"+part+"_"+suffix] = v
 			}
 		}
 	}
@@ -142,8 +140,8 @@ func weigh(s *tools.Stage, metric string, weight func(n int) float64) (report.Me
 	return m, ok
 }
 
-// rates have a mean over the window; their quantiles are those of whole seconds.
-func rates(doc object, s *tools.Stage) {
+// addRates: rates have a mean over the window; their quantiles are those of whole seconds.
+func (doc *summaryDoc) addRates(s *tools.Stage) {
 	for _, r := range []struct {
 		prefix, suffix, name string
 		of                   func(report.Second) float64
@@ -153,7 +151,7 @@ func rates(doc object, s *tools.Stage) {
 		{"tokens_per_second", "", "total_token_rate", nil},
 	} {
 		if v, ok := s.Rates[r.name]; ok {
-			doc[r.prefix+"_mean"+r.suffix] = v
+			doc.Parts[r.prefix+"_mean"+r.suffix] = v
 		}
 		if r.of == nil {
 			continue
@@ -163,7 +161,8 @@ func rates(doc object, s *tools.Stage) {
 			xs[i] = r.of(second)
 		}
 		if m, ok := report.Summarize("", xs); ok {
-			doc[r.prefix+"_p95"+r.suffix], doc[r.prefix+"_p99"+r.suffix] = m.Quantiles["p95"], m.Quantiles["p99"]
+			doc.Parts[r.prefix+"_p95"+r.suffix] = m.Quantiles["p95"]
+			doc.Parts[r.prefix+"_p99"+r.suffix] = m.Quantiles["p99"]
 		}
 	}
 }

@@ -9,26 +9,24 @@ import (
 // WriteTemplate returns the index template of the documents: texts are keywords, times dates, numbers doubles or longs.
 // It depends on no run. rate stays numeric, as existing indexes have it.
 func WriteTemplate(context.Context, tools.Run) ([]tools.File, error) {
-	properties := object{}
+	properties := map[string]property{}
 	kinds := map[string][]string{
 		"date":    {"timestamp", "intended_timestamp"},
 		"boolean": {"errored", "completed", "valid", "slo_ok", "conn_reused"},
-		"long": {"rate", "concurrency", "stage_index", "sample_index", "total_requests", "successful_requests", "errored_requests", "incomplete_requests",
-			"attempt", "gpus", "http_status", "tokens_in", "tokens_out", "tokens_cached"},
+		"long": {"rate", "concurrency", "stage_index", "sample_index", "total_requests", "successful_requests",
+			"errored_requests", "incomplete_requests", "attempt", "gpus", "http_status", "tokens_in", "tokens_out",
+			"tokens_cached"},
 	}
 	for kind, names := range kinds {
 		for _, name := range names {
-			properties[name] = object{"type": kind}
+			properties[name] = property{Type: kind}
 		}
 	}
-	doc := object{
-		"index_patterns": []string{"bflow-*"}, "priority": 100,
-		"_meta": object{"exported_by": tools.ExportedBy, "schema": Schema},
-		"template": object{"mappings": object{"properties": properties, "dynamic_templates": []object{
-			{"texts": object{"match_mapping_type": "string", "mapping": object{"type": "keyword", "ignore_above": 1024}}},
-			{"whole_numbers": object{"match_mapping_type": "long", "mapping": object{"type": "double"}}},
-			{"numbers": object{"match_mapping_type": "double", "mapping": object{"type": "double"}}},
-		}}},
-	}
+	doc := indexTemplate{Meta: meta(), Patterns: []string{"bflow-*"}, Priority: 100}
+	doc.Template.Mappings = mappings{Properties: properties, Dynamic: []map[string]dynamicMapping{
+		{"texts": {Match: "string", Mapping: property{Type: "keyword", IgnoreAbove: 1024}}},
+		{"whole_numbers": {Match: "long", Mapping: property{Type: "double"}}},
+		{"numbers": {Match: "double", Mapping: property{Type: "double"}}},
+	}}
 	return []tools.File{tools.JSON("opensearch-template.json", doc)}, nil
 }

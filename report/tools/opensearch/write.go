@@ -6,8 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,12 +18,10 @@ import (
 // Schema names the format of the documents.
 const Schema = "bflow.opensearch/1"
 
-type object = map[string]any
-
 // Write returns NDJSON: a document per line, each with its _id, so that indexing it again replaces it.
 func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
-	return documents(ctx, run, "opensearch.ndjson", func(yield func(any, error) bool, id string, doc object) bool {
-		doc["_id"] = id
+	return documents(ctx, run, "opensearch.ndjson", func(yield func(any, error) bool, id string, doc document) bool {
+		doc.setID(id)
 		return yield(doc, nil)
 	})
 }
@@ -31,13 +29,13 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 // WriteBulk returns the body of a _bulk request: an action line before each document. Who sends it cuts it between
 // two documents where it is longer than the server takes (8 MB is safe).
 func WriteBulk(ctx context.Context, run tools.Run) ([]tools.File, error) {
-	return documents(ctx, run, "opensearch-bulk.ndjson", func(yield func(any, error) bool, id string, doc object) bool {
-		return yield(object{"index": object{"_id": id}}, nil) && yield(doc, nil)
+	return documents(ctx, run, "opensearch-bulk.ndjson", func(yield func(any, error) bool, id string, doc document) bool {
+		return yield(action{Index: actionOf{ID: id}}, nil) && yield(doc, nil)
 	})
 }
 
 // put yields the lines of a document; false ends the walk.
-type put func(yield func(any, error) bool, id string, doc object) bool
+type put func(yield func(any, error) bool, id string, doc document) bool
 
 func documents(ctx context.Context, run tools.Run, name string, put put) ([]tools.File, error) {
 	ms, err := tools.Measurements(ctx, run)
@@ -48,7 +46,8 @@ func documents(ctx context.Context, run tools.Run, name string, put put) ([]tool
 		return func(yield func(any, error) bool) {
 			for i := range ms {
 				for j := range ms[i].Stages {
-					if !stage(ctx, run, &ms[i], &ms[i].Stages[j], func(id string, doc object) bool { return put(yield, id, doc) }, yield) {
+					one := func(id string, doc document) bool { return put(yield, id, doc) }
+					if !stage(ctx, run, &ms[i], &ms[i].Stages[j], one, yield) {
 						return
 					}
 				}
@@ -58,8 +57,8 @@ func documents(ctx context.Context, run tools.Run, name string, put put) ([]tool
 }
 
 // stage puts the documents of a stage: per sample its summary and then its requests.
-func stage(ctx context.Context, run tools.Run, m *tools.Measurement, pooled *tools.Stage, put func(id string, doc object) bool,
-	yield func(any, error) bool) bool {
+func stage(ctx context.Context, run tools.Run, m *tools.Measurement, pooled *tools.Stage,
+	put func(id string, doc document) bool, yield func(any, error) bool) bool {
 	base := identity{uuid: run.Report.Run.ID, job: jobName(run, m), stage: pooled.StageResult.Stage}
 	numbers := tools.Numbers()
 	for _, s := range samples(m, pooled) {
@@ -105,7 +104,8 @@ type identity struct {
 
 // id is the same for the same document, whenever it is made.
 func (i identity) id(kind string, sample int, request string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{i.uuid, i.job, fmt.Sprint(sample), kind, fmt.Sprint(i.stage), request}, "\x00")))
+	parts := []string{i.uuid, i.job, strconv.Itoa(sample), kind, strconv.Itoa(i.stage), request}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -118,46 +118,31 @@ func jobName(run tools.Run, m *tools.Measurement) string {
 
 func timestamp(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// request is one request. Absent numbers are absent.
-func request(m *tools.Measurement, numbers map[string]tools.Number, r *report.Row, of identity) object {
+// request makes the document of one request.
+func request(m *tools.Measurement, numbers map[string]tools.Number, r *report.Row, of identity) *requestDoc {
 	send := r.TSend
 	if send == nil {
 		send = &r.TIntended
 	}
-	doc := object{"doc_type": "request", "schema": Schema, "uuid": of.uuid, "job_name": of.job, "sample": fmt.Sprint(r.Sample), "stage_index": of.stage,
-		"timestamp": timestamp(m.Header.AnchorUnixNS + *send), "intended_timestamp": timestamp(m.Header.AnchorUnixNS + r.TIntended),
-		"completed": r.Status == report.StatusOK, "errored": r.Status != report.StatusOK && r.Status != report.StatusCut,
-		"request_id": r.ID, "status": r.Status, "queue_wait_ms": float64(r.QueueWait) / 1e6, "dial_ms": float64(r.Dial) / 1e6, "conn_reused": r.ConnReused}
-	for field, metric := range map[string]string{"ttft_ms": "ttft", "itl_ms": "tpot", "tpot_ms": "tpot_over_n", "ttft_intended_ms": "ttft_intended",
-		"ttfc_ms": "ttfc", "tpot_excl_first_ms": "tpot", "tpot_incl_ms": "tpot_incl", "sched_lag_ms": "sched_lag",
-		"tokens_per_second": "total_rate_user", "output_tokens_per_second": "output_rate_user"} {
+	number := func(metric string) *float64 {
 		if v, ok := numbers[metric](r); ok {
-			doc[field] = v
+			return &v
 		}
+		return nil
 	}
-	if v, ok := numbers["e2e"](r); ok {
-		doc["request_latency_seconds"] = v / 1e3
-	}
-	for field, v := range map[string]*float64{"itl_gap_p50_ms": r.ITLP50, "itl_gap_p99_ms": r.ITLP99} {
-		if v != nil {
-			doc[field] = *v
-		}
-	}
-	for field, v := range map[string]*int{"tokens_in": r.TokensIn, "tokens_out": r.TokensOut, "tokens_cached": r.TokensCached} {
-		if v != nil {
-			doc[field] = *v
-		}
-	}
-	for field, v := range map[string]string{"error_class": r.ErrorClass, "finish_reason": r.FinishReason, "pod": r.EndpointPod} {
-		if v != "" {
-			doc[field] = v
-		}
-	}
-	if r.HTTPStatus != 0 {
-		doc["http_status"] = r.HTTPStatus
-	}
-	if r.SLOOK != nil {
-		doc["slo_ok"] = *r.SLOOK
+	doc := &requestDoc{DocType: "request", Schema: Schema, UUID: of.uuid, JobName: of.job, Sample: strconv.Itoa(r.Sample),
+		StageIndex: of.stage, Timestamp: timestamp(m.Header.AnchorUnixNS + *send),
+		IntendedTimestamp: timestamp(m.Header.AnchorUnixNS + r.TIntended), Completed: r.Status == report.StatusOK,
+		Errored: r.Status != report.StatusOK && r.Status != report.StatusCut, RequestID: r.ID, Status: r.Status,
+		QueueWaitMS: float64(r.QueueWait) / 1e6, DialMS: float64(r.Dial) / 1e6, ConnReused: r.ConnReused,
+		TTFTMS: number("ttft"), ITLMS: number("tpot"), TPOTMS: number("tpot_over_n"), TTFTIntendedMS: number("ttft_intended"),
+		TTFCMS: number("ttfc"), TPOTExclFirstMS: number("tpot"), TPOTInclMS: number("tpot_incl"),
+		SchedLagMS: number("sched_lag"), TokensPerS: number("total_rate_user"), OutputTokensPerS: number("output_rate_user"),
+		GapP50MS: r.ITLP50, GapP99MS: r.ITLP99, TokensIn: r.TokensIn, TokensOut: r.TokensOut, TokensCached: r.TokensCached,
+		ErrorClass: r.ErrorClass, FinishReason: r.FinishReason, Pod: r.EndpointPod, HTTPStatus: r.HTTPStatus, SLOOK: r.SLOOK}
+	if v := number("e2e"); v != nil {
+		*v /= 1e3
+		doc.RequestLatencySeconds = v
 	}
 	return doc
 }
