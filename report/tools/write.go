@@ -14,25 +14,26 @@ const ExportedBy = "bflow"
 type Run struct {
 	Dir    string
 	Report *report.Report
-	// Shape, where it is set, changes the result of a stage before it is written, in formats that hold one object for
-	// each: those of GuideLLM and vllm bench.
-	Shape func(result map[string]any, s *Stage)
-	Lines bool // a result of vllm bench is a line, also where there is one alone
+	Choices
 }
 
-// Shaped returns the result of a stage as it is to be written.
-func (r Run) Shaped(result map[string]any, s *Stage) map[string]any {
-	if r.Shape != nil {
-		r.Shape(result, s)
-	}
-	return result
+// Choices are what a person asked of the files, in formats that have a place for it: those of GuideLLM and vllm bench.
+type Choices struct {
+	Rows        int       // GuideLLM: how many requests of each status a benchmark shows; 0 = all
+	Extras      Free      // values of the person's own in each result
+	Latencies   []string  // vllm bench: which latencies a result holds, by the tool's names; nil = all
+	Percentiles []float64 // vllm bench: which percentiles of those, in [0, 100]; nil = the tool's
+	Lines       bool      // vllm bench: a result is a line, also where there is one alone
+	// Note, where it is set, is told in a sentence what a file does not hold.
+	Note func(sentence string)
 }
 
 // File is one file of an export. Name is relative to the folder of the export, with slashes. Write ends with the error
 // of ctx once that is done.
 type File struct {
-	Name  string
-	Write func(ctx context.Context, w io.Writer) error
+	Name     string
+	ToolName string // the name that the tool itself gives the file, where that holds what was measured; "" = Name
+	Write    func(ctx context.Context, w io.Writer) error
 }
 
 // Format writes runs in one format. It returns the files of the run without writing any; a format that is one file

@@ -1,73 +1,71 @@
 package guidellm
 
 import (
+	"encoding/json"
 	"math"
 
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
 )
 
-// config is the scenario that the report says it was run with: the plan in the words of the tool. What the tool has no
-// word for (files of prompts, traces) is described by the lengths that were seen.
-func config(run tools.Run, ms []tools.Measurement) object {
+// scenario is what the report says it was run with: the plan in the words of the tool. What the tool has no word for
+// (files of prompts, traces) is described by the lengths that were measured.
+func scenario(run tools.Run, ms []tools.Measurement) scenario2 {
 	m := &ms[0]
-	labels := object{"exported_by": tools.ExportedBy, "run": run.Report.Run.ID, "tool": m.Tool, "token_count_source": m.TokenCountSource}
+	labels := map[string]string{"exported_by": tools.ExportedBy, "run": run.Report.Run.ID, "tool": m.Tool,
+		"token_count_source": m.TokenCountSource}
 	if v := run.Report.Run.BflowVersion; v != "" {
 		labels["bflow_version"] = v
 	}
 	if p := run.Report.Plan; p != nil {
 		labels["plan_hash"] = p.Hash
 	}
-	return object{
-		"metadata": object{"labels": labels},
-		"spec": object{
-			"backend":            backend(run, m),
-			"profile":            profile(m),
-			"constraints":        constraintList(m.Stages[0].Planned),
-			"tokenizer":          object{"kind": "huggingface_auto", "model": modelOf(run), "load_kwargs": object{}},
-			"data":               []object{syntheticData(m)},
-			"data_column_mapper": object{"kind": "generative_column_mapper", "column_mappings": nil},
-			"data_preprocessors": []object{{"kind": "encode_media", "audio_kwargs": object{}, "image_kwargs": object{}, "video_kwargs": object{}}},
-			"data_finalizer":     object{"kind": "generative", "tool_call_mode": "client"},
-			"data_loader":        dataLoader(),
-			"seed":               object{"kind": "static", "value": m.Plan.Data.Seed},
-			"outputs":            []object{{"kind": "json", "path": "benchmarks.json"}},
-			"metrics": object{"kind": "generative", "warnings": []object{}, "sample_size": nil, "prefer_response_metrics": true,
-				"confidence": nil, "slo": objectives(run, m)},
+	_, model := tools.Target(run.Report)
+	return scenario2{
+		Metadata: labels2{Labels: labels},
+		Spec: specification2{
+			Backend:      backend(run, m),
+			Profile:      profile(m),
+			Constraints:  constraintList(m.Stages[0].Planned),
+			Tokenizer:    tokenizer2{Kind: "huggingface_auto", Model: model, LoadArgs: tools.Free{}},
+			Data:         []synthetic2{syntheticData(m)},
+			ColumnMapper: columnMapper2{Kind: "generative_column_mapper"},
+			Preprocessors: []preprocessor2{{Kind: "encode_media", Audio: tools.Free{}, Image: tools.Free{},
+				Video: tools.Free{}}},
+			Finalizer: finalizer2{Kind: "generative", ToolCallMode: "client"},
+			Loader:    dataLoader(),
+			Seed:      seed2{Kind: "static", Value: m.Plan.Data.Seed},
+			Outputs:   []output2{{Kind: "json", Path: "benchmarks.json"}},
+			Metrics: measuring2{Kind: "generative", Warnings: []json.RawMessage{}, PreferResponse: true,
+				SLO: objectives(run, m)},
 		},
-		"benchmarks": []any{nil},
+		Benchmarks: []tools.Null{nil},
 	}
 }
 
-func modelOf(run tools.Run) string {
-	_, model := tools.Target(run.Report)
-	return model
-}
-
-func dataLoader() object {
-	return object{"kind": "pytorch", "samples": -1, "shuffle": false, "num_workers": 1, "prefetch_factor": 4096}
+func dataLoader() loader2 {
+	return loader2{Kind: "pytorch", Samples: -1, Workers: 1, Prefetch: 4096}
 }
 
 // backend never holds headers, keys or bodies: any of them may carry a credential.
-func backend(run tools.Run, m *tools.Measurement) object {
+func backend(run tools.Run, m *tools.Measurement) backend2 {
 	url, model := tools.Target(run.Report)
-	routes := object{}
-	for path, route := range map[string]string{"/health": "health", "/v1/models": "v1/models", "/v1/completions": "v1/completions",
-		"/v1/chat/completions": "v1/chat/completions", "/v1/embeddings": "v1/embeddings", "/v1/responses": "v1/responses",
-		"/v1/audio/transcriptions": "v1/audio/transcriptions", "/v1/audio/translations": "v1/audio/translations", "/pooling": "pooling"} {
-		routes[path] = route
-	}
-	var timeout any
+	stream := m.Plan.API.Stream
+	out := backend2{Kind: "openai_http", Target: url, Model: model, Format: requestFormat(m.Plan.API.Type),
+		Routes: map[string]string{"/health": "health", "/v1/models": "v1/models", "/v1/completions": "v1/completions",
+			"/v1/chat/completions": "v1/chat/completions", "/v1/embeddings": "v1/embeddings", "/v1/responses": "v1/responses",
+			"/v1/audio/transcriptions": "v1/audio/transcriptions", "/v1/audio/translations": "v1/audio/translations",
+			"/pooling": "pooling"},
+		ConnectTimeout: 5, HTTP2: m.Plan.API.HTTP2, FollowRedirects: true, VerifyCertificate: m.Plan.API.VerifyTLS,
+		ValidateBackend: true, Stream: &stream, ToolCallMissing: "error_stop"}
 	if t := m.Plan.API.Timeout; t > 0 {
-		timeout = t.Seconds()
+		timeout := t.Seconds()
+		out.Timeout = &timeout
 	}
-	return object{"kind": "openai_http", "target": url, "model": model, "request_format": requestFormat(m.Plan.API.Type), "api_key": nil,
-		"api_routes": routes, "timeout": timeout, "timeout_connect": 5.0, "http2": m.Plan.API.HTTP2, "follow_redirects": true,
-		"verify": m.Plan.API.VerifyTLS, "validate_backend": true, "stream": m.Plan.API.Stream, "extras": nil, "max_tokens": nil,
-		"server_history": false, "tool_call_missing_behavior": "error_stop", "multiturn_reasoning": false}
+	return out
 }
 
-// requestFormat is the route of an API; the tool has none for those of Anthropic, Triton and TGI, which are chats to it.
+// requestFormat is the route of an API. The tool has none for those of Anthropic, Triton and TGI: they are chats to it.
 func requestFormat(api string) string {
 	switch api {
 	case runplan.APICompletions:
@@ -80,38 +78,37 @@ func requestFormat(api string) string {
 	return "/v1/chat/completions"
 }
 
-func noTrim() object { return object{"percent": nil, "value": nil, "mode": "prefer_duration"} }
-
 // trim is what is left out at one end of a stage. A share is one of the duration, or of the requests where only those
 // bound the stage: that is what the tool prefers too.
-func trim(t runplan.Trim) object {
-	out := noTrim()
+func trim(t runplan.Trim) trim2 {
 	switch {
 	case t.Share > 0:
-		out["percent"] = t.Share
+		return trim2{Percent: &t.Share, Mode: "prefer_duration"}
 	case t.Duration > 0:
-		out["value"], out["mode"] = t.Duration.Seconds(), "duration"
+		seconds := t.Duration.Seconds()
+		return trim2{Value: &seconds, Mode: "duration"}
 	case t.Requests > 0:
-		out["value"], out["mode"] = float64(t.Requests), "requests"
+		requests := float64(t.Requests)
+		return trim2{Value: &requests, Mode: "requests"}
 	}
-	return out
+	return trim2{Mode: "prefer_duration"}
 }
 
 // profile is the kind of the first stage with the load values of all stages of that kind.
-func profile(m *tools.Measurement) object {
+func profile(m *tools.Measurement) profile2 {
 	first := m.Stages[0].Planned
-	out := object{"kind": strategyKind(first), "rampup_duration": first.Ramp.Seconds(), "warmup": trim(first.SkipFirst), "cooldown": trim(first.SkipLast)}
-	switch out["kind"] {
+	out := profile2{Kind: strategyKind(first), Rampup: first.Ramp.Seconds(), Warmup: trim(first.SkipFirst),
+		Cooldown: trim(first.SkipLast)}
+	switch out.Kind {
 	case "concurrent":
-		var streams []int
 		for _, s := range m.Stages {
-			streams = append(streams, max(1, s.Planned.Concurrency))
+			out.Streams = append(out.Streams, max(1, s.Planned.Concurrency))
 		}
-		out["streams"] = streams
 	case "throughput":
-		out["max_concurrency"] = positive(first.MaxInflight)
+		out.MaxConcurrency = tools.Some(positive(first.MaxInflight))
 	case "trace":
-		out["kind"], out["time_scale"], out["schedule_turn"] = "replay", 1.0, "timestamp"
+		scale := 1.0
+		out.Kind, out.TimeScale, out.ScheduleTurn = "replay", &scale, "timestamp"
 	default:
 		var rates []float64
 		for i := range m.Stages {
@@ -119,7 +116,7 @@ func profile(m *tools.Measurement) object {
 				rates = append(rates, r)
 			}
 		}
-		out["rate"], out["max_concurrency"] = rates, positive(first.MaxInflight)
+		out.Rate, out.MaxConcurrency = tools.Some(&rates), tools.Some(positive(first.MaxInflight))
 	}
 	return out
 }
@@ -132,9 +129,10 @@ func rateOf(s *tools.Stage) float64 {
 	return s.Planned.Rate
 }
 
-func positive(n int) any {
+// positive returns nil for a number that stands for none.
+func positive(n int) *int {
 	if n > 0 {
-		return n
+		return &n
 	}
 	return nil
 }
@@ -155,47 +153,49 @@ func strategyKind(s runplan.Stage) string {
 	return "poisson"
 }
 
-func strategy(s *tools.Stage) object {
+func strategy(s *tools.Stage) strategy2 {
 	p := s.Planned
-	out := object{"type_": strategyKind(p), "worker_count": 1, "max_concurrency": positive(p.MaxInflight)}
-	switch out["type_"] {
+	out := strategy2{Type: strategyKind(p), Workers: 1, MaxConcurrency: positive(p.MaxInflight)}
+	rampup, rate := p.Ramp.Seconds(), rateOf(s)
+	switch out.Type {
 	case "concurrent":
 		n := max(1, p.Concurrency)
-		out["streams"], out["max_concurrency"], out["rampup_duration"] = n, n, p.Ramp.Seconds()
+		out.Streams, out.MaxConcurrency, out.Rampup = &n, &n, &rampup
 	case "throughput":
-		out["rampup_duration"] = p.Ramp.Seconds()
+		out.Rampup = &rampup
 	case "constant":
-		out["rate"], out["rampup_duration"] = rateOf(s), p.Ramp.Seconds()
+		out.Rate, out.Rampup = &rate, &rampup
 	case "poisson":
-		out["rate"] = rateOf(s)
+		out.Rate = &rate
 	case "trace":
-		out["time_scale"], out["schedule_turn"] = 1.0, "timestamp"
+		scale := 1.0
+		out.TimeScale, out.ScheduleTurn = &scale, "timestamp"
 	}
 	return out
 }
 
-func constraintList(s runplan.Stage) []object {
-	out := []object{}
+func constraintList(s runplan.Stage) []constraint2 {
+	out := []constraint2{}
 	if s.Duration > 0 {
-		out = append(out, object{"kind": "max_duration", "stopping_scope": "current", "seconds": s.Duration.Seconds()})
+		seconds := s.Duration.Seconds()
+		out = append(out, constraint2{Kind: "max_duration", Scope: "current", Seconds: &seconds})
 	}
 	if s.Requests > 0 {
-		out = append(out, object{"kind": "max_requests", "stopping_scope": "current", "count": s.Requests})
+		out = append(out, constraint2{Kind: "max_requests", Scope: "current", Count: &s.Requests})
 	}
 	return out
 }
 
-func constraints(s runplan.Stage) object {
-	out := object{}
+func constraints(s runplan.Stage) map[string]constraintState2 {
+	out := map[string]constraintState2{}
 	for _, c := range constraintList(s) {
-		kind := c["kind"].(string)
-		out[kind] = object{"type_": kind, "args": c, "current_index": 0}
+		out[c.Kind] = constraintState2{Type: c.Kind, Args: c}
 	}
 	return out
 }
 
 // objectives are those of the tool: goodput by ttft, tpot and e2e.
-func objectives(run tools.Run, m *tools.Measurement) any {
+func objectives(run tools.Run, m *tools.Measurement) *slo2 {
 	if run.Report.Plan == nil {
 		return nil
 	}
@@ -203,63 +203,67 @@ func objectives(run tools.Run, m *tools.Measurement) any {
 	if slo == nil || slo.Goodput == nil {
 		return nil
 	}
-	g := slo.Goodput
-	out, set := object{"ttft_ms": nil, "tpot_ms": nil, "e2el_ms": nil}, false
-	for name, d := range map[string]runplan.Duration{"ttft_ms": g.TTFT, "tpot_ms": g.TPOT, "e2el_ms": g.E2E} {
-		if d > 0 {
-			out[name], set = d.Seconds()*1e3, true
+	limit := func(d runplan.Duration) *float64 {
+		if d <= 0 {
+			return nil
 		}
+		ms := d.Seconds() * 1e3
+		return &ms
 	}
-	if !set {
+	g := slo.Goodput
+	out := slo2{TTFT: limit(g.TTFT), TPOT: limit(g.TPOT), E2E: limit(g.E2E)}
+	if out == (slo2{}) {
 		return nil
 	}
-	return out
+	return &out
 }
 
-func syntheticData(m *tools.Measurement) object {
-	out := object{"kind": "synthetic_text", "load_kwargs": object{}, "delay": nil, "delay_stdev": nil, "delay_min": nil, "delay_max": nil,
-		"turns": max(1, m.Plan.Data.Turns), "tool_call_turns": []any{}, "tools": nil, "tool_response_tokens": nil,
-		"tool_response_tokens_stdev": nil, "tool_response_tokens_min": nil, "tool_response_tokens_max": nil,
-		"server_tool_call_turns": []any{}, "branches": []any{}, "prefix_buckets": prefixes(m.Plan.Data.Prefixes)}
+func syntheticData(m *tools.Measurement) synthetic2 {
 	d := m.Plan.Data
-	length(out, "prompt_tokens", d.Input, seen(m, "tokens_in"))
-	length(out, "output_tokens", d.Output, nil)
-	length(out, "first_prompt_tokens", d.FirstInput, nil)
-	length(out, "first_output_tokens", d.FirstOutput, nil)
+	out := synthetic2{Kind: "synthetic_text", LoadArgs: tools.Free{}, Turns: max(1, d.Turns),
+		ToolCallTurns: []json.RawMessage{}, ServerToolCallTurns: []json.RawMessage{}, Branches: []json.RawMessage{},
+		Prefixes: prefixes(d.Prefixes)}
+	input := d.Input
+	if input == nil {
+		input = measuredInput(m)
+	}
+	in, firstIn := lengthOf(input), lengthOf(d.FirstInput)
+	out.Prompt, out.PromptStdev, out.PromptMin = in.mean, in.stdev, in.min
+	out.PromptMax = in.max
+	out.FirstPrompt, out.FirstPromptStdev, out.FirstPromptMin = firstIn.mean, firstIn.stdev, firstIn.min
+	out.FirstPromptMax = firstIn.max
+	answer, firstAnswer := lengthOf(d.Output), lengthOf(d.FirstOutput)
+	out.Output, out.OutputStdev, out.OutputMin = answer.mean, answer.stdev, answer.min
+	out.OutputMax = answer.max
+	out.FirstOutput, out.FirstOutputStdev, out.FirstOutputMin = firstAnswer.mean, firstAnswer.stdev, firstAnswer.min
+	out.FirstOutputMax = firstAnswer.max
 	return out
 }
 
-func prefixes(buckets []runplan.Prefix) any {
-	if len(buckets) == 0 {
-		return nil
-	}
-	out := []object{}
+func prefixes(buckets []runplan.Prefix) (out []prefix2) {
 	for _, b := range buckets {
-		out = append(out, object{"bucket_weight": max(1, int(math.Round(b.Weight))), "prefix_count": max(1, b.Count), "prefix_tokens": b.Tokens})
+		out = append(out, prefix2{Weight: max(1, int(math.Round(b.Weight))), Count: max(1, b.Count), Tokens: b.Tokens})
 	}
 	return out
 }
 
-// seen is the mean length that was measured, nil where none was.
-func seen(m *tools.Measurement, metric string) *runplan.Length {
+// measuredInput is the mean length of the prompts. The tool wants a length: it is 1 where none was measured.
+func measuredInput(m *tools.Measurement) *runplan.Length {
 	for i := range m.Stages {
-		if v, ok := m.Stages[i].Metrics[metric]; ok && v.Mean >= 1 {
+		if v, ok := m.Stages[i].Metrics["tokens_in"]; ok && v.Mean >= 1 {
 			return &runplan.Length{Mean: v.Mean}
 		}
 	}
-	return &runplan.Length{Mean: 1} // the tool wants a length
+	return &runplan.Length{Mean: 1}
 }
 
-func length(out object, name string, l, otherwise *runplan.Length) {
+// length is a length in whole tokens; nil is what is not said.
+type length struct{ mean, stdev, min, max *int }
+
+func lengthOf(l *runplan.Length) length {
 	if l == nil {
-		l = otherwise
+		return length{}
 	}
-	for _, part := range []string{"", "_stdev", "_min", "_max"} {
-		out[name+part] = nil
-	}
-	if l == nil {
-		return
-	}
-	out[name] = max(1, int(math.Round(l.Mean)))
-	out[name+"_stdev"], out[name+"_min"], out[name+"_max"] = positive(int(math.Round(l.Stdev))), positive(l.Min), positive(l.Max)
+	return length{mean: positive(max(1, int(math.Round(l.Mean)))), stdev: positive(int(math.Round(l.Stdev))),
+		min: positive(l.Min), max: positive(l.Max)}
 }

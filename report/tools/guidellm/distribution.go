@@ -130,9 +130,9 @@ func perEvent(less int) tools.Number {
 }
 
 // totals counts the measured requests. The counts of the report stand: rows may be a part of them.
-func (s *stage) totals() object {
+func (s *stage) totals() breakdown {
 	c := s.Counts.ByStatus
 	ok, cut := c[report.StatusOK], c[report.StatusCut]+c[report.StatusCancelled]
 	failed := c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
-	return object{"successful": ok, "incomplete": cut, "errored": failed, "total": ok + cut + failed}
+	return breakdown{Successful: ok, Incomplete: cut, Errored: failed, Total: ok + cut + failed}
 }

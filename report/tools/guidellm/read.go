@@ -16,24 +16,14 @@ const Tool = "guidellm"
 
 // file is what tells the generations apart; benchmarks are read by generation.
 type file struct {
-	Metadata *struct {
-		Version int    `json:"version"`
-		Release string `json:"guidellm_version"`
-	} `json:"metadata"`
-	Config *struct {
+	Metadata *metadata2 `json:"metadata"`
+	Config   *struct {
 		Spec struct {
-			Backend backendConfig `json:"backend"`
+			Backend backend2 `json:"backend"`
 		} `json:"spec"`
 	} `json:"config"`
 	Args       json.RawMessage   `json:"args"`
-	Benchmarks []json.RawMessage `json:"benchmarks"`
-}
-
-type backendConfig struct {
-	Target string `json:"target"`
-	Model  string `json:"model"`
-	Format string `json:"request_format"`
-	Stream *bool  `json:"stream"`
+	Benchmarks []json.RawMessage `json:"benchmarks" need:"yes"`
 }
 
 // Looks says whether a document has the shape of a report of any generation.
@@ -112,7 +102,7 @@ func (f *file) release() string {
 	return "0.4"
 }
 
-func setBackend(in *tools.Imported, b backendConfig) {
+func setBackend(in *tools.Imported, b backend2) {
 	if in.Endpoint == "" {
 		in.Endpoint = b.Target
 	}
@@ -135,22 +125,23 @@ func setBackend(in *tools.Imported, b backendConfig) {
 
 // loadStrategy is what was run, in every generation.
 type loadStrategy struct {
-	Type           string  `json:"type_"`
-	Rate           float64 `json:"rate"`
-	Streams        int     `json:"streams"`
-	MaxConcurrency *int    `json:"max_concurrency"`
+	kind                    string
+	rate                    *float64
+	streams, maxConcurrency *int
 }
 
 func (l loadStrategy) stage(i int) runplan.Stage {
-	s := runplan.Stage{Name: fmt.Sprintf("%s-%d", l.Type, i), Measure: true}
-	if l.MaxConcurrency != nil {
-		s.MaxInflight = *l.MaxConcurrency
+	s := runplan.Stage{Name: fmt.Sprintf("%s-%d", l.kind, i), Measure: true}
+	if l.maxConcurrency != nil {
+		s.MaxInflight = *l.maxConcurrency
 	}
-	switch l.Type {
+	rate, streams := valueOf(l.rate), valueOf(l.streams)
+	switch l.kind {
 	case "constant", "poisson", "async":
-		s.Shape, s.Rate, s.Arrival, s.Name = runplan.ShapeOpen, l.Rate, l.Type, fmt.Sprintf("rate-%g", l.Rate)
+		s.Shape, s.Rate, s.Arrival, s.Name = runplan.ShapeOpen, rate, l.kind, fmt.Sprintf("rate-%g", rate)
 	case "concurrent":
-		s.Shape, s.Concurrency, s.MaxInflight, s.Name = runplan.ShapeClosed, l.Streams, 0, fmt.Sprintf("concurrency-%d", l.Streams)
+		s.Shape, s.Concurrency, s.MaxInflight = runplan.ShapeClosed, streams, 0
+		s.Name = fmt.Sprintf("concurrency-%d", streams)
 	case "synchronous":
 		s.Shape, s.Concurrency, s.MaxInflight, s.Name = runplan.ShapeClosed, 1, 0, "synchronous"
 	case "trace":
@@ -161,17 +152,26 @@ func (l loadStrategy) stage(i int) runplan.Stage {
 	return s
 }
 
+// valueOf is zero for what is absent.
+func valueOf[T any](v *T) (out T) {
+	if v != nil {
+		out = *v
+	}
+	return out
+}
+
 // breakdown is a count per status.
 type breakdown struct {
-	Successful int `json:"successful"`
-	Incomplete int `json:"incomplete"`
-	Errored    int `json:"errored"`
-	Total      int `json:"total"`
+	Errored    int `json:"errored" need:"yes"`
+	Incomplete int `json:"incomplete" need:"yes"`
+	Successful int `json:"successful" need:"yes"`
+	Total      int `json:"total" need:"yes"`
 }
 
 func (b breakdown) counts(all int) report.Counts {
 	c := report.Counts{ByStatus: map[string]int{}, All: max(all, b.Successful+b.Errored+b.Incomplete)}
-	for status, n := range map[string]int{report.StatusOK: b.Successful, report.StatusFailed: b.Errored, report.StatusCut: b.Incomplete} {
+	for status, n := range map[string]int{report.StatusOK: b.Successful, report.StatusFailed: b.Errored,
+		report.StatusCut: b.Incomplete} {
 		if n > 0 {
 			c.ByStatus[status] = n
 			c.Total += n
@@ -180,19 +180,16 @@ func (b breakdown) counts(all int) report.Counts {
 	return c
 }
 
-// byState is a distribution per status; absent ones are nil.
-type byState struct {
-	Successful *summary `json:"successful"`
-	Total      *summary `json:"total"`
-}
+// distribution is one of the successful requests and of all; absent ones are nil.
+type distribution struct{ successful, total *summary }
 
 // toMetric turns a summary into ours; false for one without values.
 func (s *summary) toMetric(unit string, factor float64) (report.Metric, bool) {
 	if s == nil || s.Count <= 0 {
 		return report.Metric{}, false
 	}
-	m := report.Metric{Unit: unit, N: s.Count, Mean: s.Mean * factor, Stdev: s.StdDev * factor, Min: s.Min * factor, Max: s.Max * factor,
-		Sum: s.TotalSum * factor, Quantiles: map[string]float64{}}
+	m := report.Metric{Unit: unit, N: s.Count, Mean: s.Mean * factor, Stdev: s.StdDev * factor, Min: s.Min * factor,
+		Max: s.Max * factor, Sum: s.TotalSum * factor, Quantiles: map[string]float64{}}
 	for _, p := range percentiles() {
 		if v, ok := s.Percentiles[p.name]; ok {
 			m.Quantiles[p.native] = v * factor
@@ -214,25 +211,29 @@ type requestLists struct {
 
 func (l requestLists) len(name string) int { return l.doc.Len(l.path + name) }
 
-// rows yields the requests of all lists, each made by read of its JSON and its status.
-func rows[T any](l requestLists, read func(from *T, status string) report.Row) tools.ImportedRows {
+// statusList is a list of requests with the status of ours that they have.
+type statusList[T any] struct {
+	status string
+	list   tools.Stream[T]
+}
+
+func byOutcome[T any](successful, errored, incomplete tools.Stream[T]) []statusList[T] {
+	return []statusList[T]{{report.StatusOK, successful}, {report.StatusFailed, errored}, {report.StatusCut, incomplete}}
+}
+
+// rows yields the requests of all lists, each made by read of what the file says and its status.
+func rows[T any](lists []statusList[T], read func(from *T, status string) report.Row) tools.ImportedRows {
 	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
 		return func(yield func(*tools.ImportedRow, error) bool) {
-			for _, list := range []struct{ name, status string }{{"successful", report.StatusOK}, {"errored", report.StatusFailed}, {"incomplete", report.StatusCut}} {
-				i := 0
-				for element, err := range l.doc.Each(ctx, l.path+list.name) {
-					var from T
-					if err == nil {
-						err = tools.DecodeElement(l.doc, l.path+list.name, i, element, &from)
-					}
+			for _, l := range lists {
+				for from, err := range l.list(ctx) {
 					if err != nil {
 						yield(nil, err)
 						return
 					}
-					if !yield(&tools.ImportedRow{Row: read(&from, list.status)}, nil) {
+					if !yield(&tools.ImportedRow{Row: read(&from, l.status)}, nil) {
 						return
 					}
-					i++
 				}
 			}
 		}

@@ -8,9 +8,6 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// object is a JSON object of which no part is read again.
-type object = map[string]any
-
 // percentiles are the tool's names: p001 is 0.1 %, p01 1 %, p999 99.9 %.
 func percentiles() []struct {
 	name, native string
@@ -19,22 +16,23 @@ func percentiles() []struct {
 	return []struct {
 		name, native string
 		share        float64
-	}{{"p001", "p0_1", .001}, {"p01", "p1", .01}, {"p05", "p5", .05}, {"p10", "p10", .1}, {"p25", "p25", .25}, {"p50", "p50", .5},
-		{"p75", "p75", .75}, {"p90", "p90", .9}, {"p95", "p95", .95}, {"p99", "p99", .99}, {"p999", "p99_9", .999}}
+	}{{"p001", "p0_1", .001}, {"p01", "p1", .01}, {"p05", "p5", .05}, {"p10", "p10", .1}, {"p25", "p25", .25},
+		{"p50", "p50", .5}, {"p75", "p75", .75}, {"p90", "p90", .9}, {"p95", "p95", .95}, {"p99", "p99", .99},
+		{"p999", "p99_9", .999}}
 }
 
-// summary is a distribution as the tool writes it.
+// summary is a distribution as the tool writes it, in its order.
 type summary struct {
-	Mean        float64            `json:"mean"`
+	Mean        float64            `json:"mean" need:"yes"`
 	Median      float64            `json:"median"`
 	Mode        float64            `json:"mode"`
 	Variance    float64            `json:"variance"`
-	StdDev      float64            `json:"std_dev"`
-	Min         float64            `json:"min"`
-	Max         float64            `json:"max"`
-	Count       int64              `json:"count"`
-	TotalSum    float64            `json:"total_sum"`
-	Percentiles map[string]float64 `json:"percentiles"`
+	StdDev      float64            `json:"std_dev" need:"yes"`
+	Min         float64            `json:"min" need:"yes"`
+	Max         float64            `json:"max" need:"yes"`
+	Count       int64              `json:"count" need:"yes"`
+	TotalSum    float64            `json:"total_sum" need:"yes"`
+	Percentiles map[string]float64 `json:"percentiles" need:"yes"`
 }
 
 // weighted is a value and how often it counts.
@@ -103,8 +101,8 @@ func reach(sorted []weighted, want float64) float64 {
 // fromMetric is a summary of which only ours is known. What neither has is the nearest that is known, because the
 // tool has no word for absent.
 func fromMetric(m report.Metric, factor float64) summary {
-	s := summary{Mean: m.Mean * factor, Variance: m.Stdev * m.Stdev * factor * factor, StdDev: m.Stdev * factor, Min: m.Min * factor,
-		Max: m.Max * factor, Count: m.N, TotalSum: m.Sum * factor, Percentiles: map[string]float64{}}
+	s := summary{Mean: m.Mean * factor, Variance: m.Stdev * m.Stdev * factor * factor, StdDev: m.Stdev * factor,
+		Min: m.Min * factor, Max: m.Max * factor, Count: m.N, TotalSum: m.Sum * factor, Percentiles: map[string]float64{}}
 	for _, p := range percentiles() {
 		v, ok := m.Quantiles[p.native]
 		if !ok {

@@ -2,8 +2,8 @@ package guidellm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 
 	"bflow.dev/bflow/report"
@@ -19,13 +19,24 @@ func Write031(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	benchmarks := []object{}
+	var out report031
 	for i := range ms {
 		for j := range ms[i].Stages {
-			benchmarks = append(benchmarks, run.Shaped(benchmark031(run, newStage031(&ms[i], &ms[i].Stages[j]), j), &ms[i].Stages[j]))
+			b := writeBenchmark031(run, newStage031(&ms[i], &ms[i].Stages[j]), j)
+			b.choose(run)
+			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	return []tools.File{tools.JSON("benchmarks.json", object{"benchmarks": benchmarks})}, nil
+	return []tools.File{tools.JSON("benchmarks.json", out)}, nil
+}
+
+// choose leaves of a benchmark what was asked for and adds the person's values.
+func (b *benchmark031) choose(run tools.Run) {
+	if n := run.Rows; n > 0 {
+		r := &b.Requests
+		r.Errored, r.Incomplete, r.Successful = r.Errored.First(n), r.Incomplete.First(n), r.Successful.First(n)
+	}
+	maps.Copy(b.Extras, run.Extras)
 }
 
 // newStage031 counts from the first content: that generation does not see reasoning.
@@ -36,22 +47,23 @@ func newStage031(m *tools.Measurement, from *tools.Stage) *stage {
 	return s
 }
 
-func benchmark031(run tools.Run, s *stage, index int) object {
+func writeBenchmark031(run tools.Run, s *stage, index int) benchmark031 {
 	start, end := s.span031()
-	lists := object{"total": nil}
-	for _, status := range statuses()[:3] {
-		lists[status] = tools.RequestsAs(s.requests[status], func(r *report.Row) any { return s.row031(r, status) })
+	list := func(status string) tools.Stream[row031] {
+		return tools.StreamRequests(s.requests[status], func(r *report.Row) row031 { return s.writeRow031(r, status) })
 	}
 	url, model := tools.Target(run.Report)
-	return object{
-		"type_": "generative_benchmark", "id_": s.id(run), "run_id": run.Report.Run.ID, "start_time": start, "end_time": end, "duration": end - start,
-		"args": s.args031(index), "run_stats": s.runStats(),
-		"worker": object{"type_": "generative_requests_worker", "backend_type": "openai_http", "backend_target": url, "backend_model": model,
-			"backend_info": object{}},
-		"request_loader": object{"type_": "generative_request_loader", "data": dataText(s.measurement), "data_args": nil, "processor": model, "processor_args": nil},
-		"extras": object{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool, "tool_version": s.measurement.ToolVersion,
-			"token_count_source": s.measurement.TokenCountSource},
-		"metrics": s.metrics031(), "request_totals": s.totals(), "request_samples": nil, "requests": lists,
+	totals := s.totals()
+	return benchmark031{
+		Type: "generative_benchmark", ID: s.id(run), RunID: run.Report.Run.ID, Start: start, End: end, Duration: end - start,
+		Args: s.args031(index), RunStats: s.runStats(),
+		Worker: worker031{Type: "generative_requests_worker", BackendType: "openai_http", Target: url, Model: model,
+			BackendInfo: tools.Free{}},
+		Loader: loader031{Type: "generative_request_loader", Data: dataText(s.measurement), Processor: model},
+		Extras: tools.FreeTexts(map[string]string{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool,
+			"tool_version": s.measurement.ToolVersion, "token_count_source": s.measurement.TokenCountSource}),
+		Metrics: s.metrics031(), Totals: &totals,
+		Requests: requests031{Errored: list("errored"), Incomplete: list("incomplete"), Successful: list("successful")},
 	}
 }
 
@@ -87,118 +99,101 @@ func dataText(m *tools.Measurement) string {
 	return text
 }
 
-func (s *stage) args031(index int) object {
+func (s *stage) args031(index int) args031 {
 	p := s.Planned
-	var seconds any
+	out := args031{Profile: s.profile031(), StrategyIndex: index, Strategy: s.strategy031(),
+		MaxNumber: positive(p.Requests)}
 	if p.Duration > 0 {
-		seconds = p.Duration.Seconds()
+		seconds := p.Duration.Seconds()
+		out.MaxDuration = &seconds
 	}
-	out := object{"profile": s.profile031(), "strategy_index": index, "strategy": s.strategy031(), "max_number": positive(p.Requests),
-		"max_duration": seconds}
-	out["warmup_number"], out["warmup_duration"] = trim031(p, p.SkipFirst)
-	out["cooldown_number"], out["cooldown_duration"] = trim031(p, p.SkipLast)
+	out.WarmupNumber, out.WarmupDuration = trim031(p, p.SkipFirst)
+	out.CooldownNumber, out.CooldownDuration = trim031(p, p.SkipLast)
 	return out
 }
 
 // trim031 is what is left out at one end of a stage, as requests or as seconds: that generation knows no share.
-func trim031(p runplan.Stage, t runplan.Trim) (requests, seconds any) {
+func trim031(p runplan.Stage, t runplan.Trim) (requests *int, seconds *float64) {
 	switch {
 	case t.Share > 0 && p.Duration > 0:
-		return nil, t.Share * p.Duration.Seconds()
+		share := t.Share * p.Duration.Seconds()
+		return nil, &share
 	case t.Share > 0:
 		return positive(int(math.Round(t.Share * float64(p.Requests)))), nil
 	case t.Duration > 0:
-		seconds = t.Duration.Seconds()
+		length := t.Duration.Seconds()
+		seconds = &length
 	}
 	return positive(t.Requests), seconds
 }
 
 // strategy031 says initial_burst false: that generation began every rate with a burst, we do not.
-func (s *stage) strategy031() object {
-	out := object{"type_": strategyKind(s.Planned), "start_time": seconds(s.StartNS)}
-	switch out["type_"] {
+func (s *stage) strategy031() strategy031 {
+	out := strategy031{Type: strategyKind(s.Planned), Start: seconds(s.StartNS)}
+	switch out.Type {
 	case "concurrent":
-		out["streams"] = max(1, s.Planned.Concurrency)
+		n := max(1, s.Planned.Concurrency)
+		out.Streams = &n
 	case "constant", "poisson":
-		out["rate"], out["initial_burst"], out["max_concurrency"] = rateOf(s.Stage), false, positive(s.Planned.MaxInflight)
+		rate := rateOf(s.Stage)
+		out.Rate, out.InitialBurst = &rate, new(bool)
+		out.MaxConcurrency = tools.Some(positive(s.Planned.MaxInflight))
 	default: // a trace is a throughput to it
-		out["type_"], out["max_concurrency"] = "throughput", positive(s.Planned.MaxInflight)
+		out.Type, out.MaxConcurrency = "throughput", tools.Some(positive(s.Planned.MaxInflight))
 	}
-	if out["type_"] == "poisson" {
-		out["random_seed"] = s.measurement.Plan.Data.Seed
+	if out.Type == "poisson" {
+		out.RandomSeed = &s.measurement.Plan.Data.Seed
 	}
 	return out
 }
 
-func (s *stage) profile031() object {
+func (s *stage) profile031() profile031 {
 	var rates, streams []float64
 	for i := range s.measurement.Stages {
 		rates = append(rates, rateOf(&s.measurement.Stages[i]))
 		streams = append(streams, float64(max(1, s.measurement.Stages[i].Planned.Concurrency)))
 	}
-	out := object{"completed_strategies": len(rates), "measured_rates": []float64{}, "measured_concurrencies": []float64{}}
+	out := profile031{Completed: len(rates), Rates: []float64{}, Concurrencies: []float64{}}
 	switch kind := strategyKind(s.Planned); kind {
 	case "concurrent":
-		out["type_"], out["streams"] = kind, streams
+		out.Type, out.Streams = kind, streams
 	case "constant", "poisson":
-		out["type_"], out["strategy_type"], out["rate"], out["initial_burst"], out["max_concurrency"] = "async", kind, rates, false, positive(s.Planned.MaxInflight)
-		out["random_seed"] = s.measurement.Plan.Data.Seed
+		out.Type, out.StrategyType, out.Rate = "async", kind, rates
+		out.InitialBurst, out.MaxConcurrency = new(bool), tools.Some(positive(s.Planned.MaxInflight))
+		out.RandomSeed = &s.measurement.Plan.Data.Seed
 	default:
-		out["type_"], out["max_concurrency"] = "throughput", positive(s.Planned.MaxInflight)
+		out.Type, out.MaxConcurrency = "throughput", tools.Some(positive(s.Planned.MaxInflight))
 	}
 	return out
 }
 
-func (s *stage) runStats() object {
+func (s *stage) runStats() runStats031 {
 	lag, _ := tools.Summarize("s", s.Requests, sinceIntended)
 	took, _ := tools.Summarize("s", s.Requests, tools.In(s.numbers["e2e"], 1e-3))
-	out := object{"start_time": seconds(s.StartNS), "end_time": seconds(max(s.DrainEndNS, s.Window.EndNS)), "requests_made": s.totals(),
-		"request_start_time_targeted_delay_avg": lag.Mean, "request_time_avg": took.Mean, "worker_time_avg": took.Mean}
-	for _, name := range []string{"queued_time", "scheduled_time_delay", "scheduled_time_sleep", "worker_start_delay",
-		"worker_start_time_targeted_delay", "request_start_time_delay", "request_time_delay"} {
-		out[name+"_avg"] = 0.0
-	}
-	return out
+	return runStats031{Start: seconds(s.StartNS), End: seconds(max(s.DrainEndNS, s.Window.EndNS)), Made: s.totals(),
+		RequestTargetedDelay: lag.Mean, RequestTime: took.Mean, WorkerTime: took.Mean}
 }
 
-// summary031 is a summary of that generation.
-type summary031 struct{ summary }
-
-// MarshalJSON adds the field that only this schema has.
-func (s summary031) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		summary
-		CDF any `json:"cumulative_distribution_function"`
-	}{summary: s.summary})
-}
-
-func (s *stage) metrics031() object {
+func (s *stage) metrics031() metrics031 {
 	in, out, _ := s.tokens()
 	overN := s.unweighted("tpot_over_n", tokensOut(0))
 	if _, ok := s.Metrics["tpot_over_n"]; ok && s.Requests.Len() == 0 {
 		overN = s.of("tpot_over_n", 1, nil)
 	}
-	all := map[string]map[string]summary{
-		"requests_per_second":      s.rate("request_rate", func(t report.Second) float64 { return float64(t.Done) }, nil),
-		"request_concurrency":      s.concurrency(),
-		"request_latency":          s.of("e2e", 1e-3, nil),
-		"prompt_token_count":       in,
-		"output_token_count":       out,
-		"time_to_first_token_ms":   s.of("ttfc", 1, nil),
-		"time_per_output_token_ms": overN,
-		"inter_token_latency_ms":   s.unweighted("tpot", tokensOut(1)),
-		"output_tokens_per_second": s.rate("output_token_rate", func(t report.Second) float64 { return float64(t.TokensOut) }, nil),
-		"tokens_per_second":        s.rate("total_token_rate", nil, nil),
+	done := func(t report.Second) float64 { return float64(t.Done) }
+	produced := func(t report.Second) float64 { return float64(t.TokensOut) }
+	return metrics031{
+		RequestsPerS:       under031(s.rate("request_rate", done, nil)),
+		Concurrency:        under031(s.concurrency()),
+		Latency:            under031(s.of("e2e", 1e-3, nil)),
+		PromptTokens:       under031(in),
+		OutputTokens:       under031(out),
+		TimeToFirstToken:   under031(s.of("ttfc", 1, nil)),
+		TimePerOutputToken: under031(overN),
+		InterTokenLatency:  under031(s.unweighted("tpot", tokensOut(1))),
+		OutputTokensPerS:   under031(s.rate("output_token_rate", produced, nil)),
+		TokensPerS:         under031(s.rate("total_token_rate", nil, nil)),
 	}
-	m := object{}
-	for name, statuses := range all {
-		block := map[string]summary031{}
-		for status, sum := range statuses {
-			block[status] = summary031{sum}
-		}
-		m[name] = block
-	}
-	return m
 }
 
 // unweighted is a distribution weighted by tokens whose count and sum are those of its requests, as that generation
@@ -219,51 +214,14 @@ func (s *stage) unweighted(metric string, weight tools.Number) map[string]summar
 	return out
 }
 
-// stats031 is one request. The members of it and of what it holds are in the order of their names.
-type stats031 struct {
-	EndTime            *float64     `json:"end_time"`
-	Error              *string      `json:"error,omitempty"`
-	FirstTokenTime     *float64     `json:"first_token_time"`
-	InterTokenLatency  *float64     `json:"inter_token_latency_ms"`
-	LastTokenTime      *float64     `json:"last_token_time"`
-	Output             *string      `json:"output"`
-	OutputTokens       int          `json:"output_tokens"`
-	OutputTokensPerS   *float64     `json:"output_tokens_per_second"`
-	Prompt             string       `json:"prompt"`
-	PromptTokens       int          `json:"prompt_tokens"`
-	ID                 string       `json:"request_id"`
-	Latency            float64      `json:"request_latency"`
-	RequestType        string       `json:"request_type"`
-	Scheduler          scheduler031 `json:"scheduler_info"`
-	StartTime          *float64     `json:"start_time"`
-	TimePerOutputToken *float64     `json:"time_per_output_token_ms"`
-	TimeToFirstToken   *float64     `json:"time_to_first_token_ms"`
-	TokensPerS         *float64     `json:"tokens_per_second"`
-	Type               string       `json:"type_"`
-}
-
-type scheduler031 struct {
-	Canceled      bool     `json:"canceled"`
-	Completed     bool     `json:"completed"`
-	DequeuedTime  *float64 `json:"dequeued_time"`
-	Errored       bool     `json:"errored"`
-	ProcessID     int      `json:"process_id"`
-	QueuedTime    *float64 `json:"queued_time"`
-	RequestEnd    *float64 `json:"request_end"`
-	RequestStart  *float64 `json:"request_start"`
-	Requested     bool     `json:"requested"`
-	ScheduledTime *float64 `json:"scheduled_time"`
-	TargetedStart *float64 `json:"targeted_start_time"`
-	WorkerEnd     *float64 `json:"worker_end"`
-	WorkerStart   *float64 `json:"worker_start"`
-}
-
-// row031 is one request. The prompt is not kept; the tool wants a text.
-func (s *stage) row031(r *report.Row, status string) stats031 {
+// writeRow031 makes one request. The prompt is not kept; the tool wants a text.
+func (s *stage) writeRow031(r *report.Row, status string) row031 {
 	n, output := s.numbers, ""
-	row := stats031{Type: "generative_text_response", ID: r.ID, RequestType: "chat_completions", Scheduler: s.schedulerInfo(r, status),
-		Output: &output, PromptTokens: zero(r.TokensIn), OutputTokens: zero(r.TokensOut), StartTime: s.unix(sendOf(r)), EndTime: s.unix(lastSeen(r)),
-		FirstTokenTime: s.unix(contentOf(r)), LastTokenTime: s.unix(r.TLast), Latency: (float64(*lastSeen(r) - *sendOf(r))) / 1e9,
+	row := row031{Type: "generative_text_response", ID: r.ID, RequestType: "chat_completions",
+		Scheduler: s.schedulerInfo(r, status), Output: &output, PromptTokens: orZero(r.TokensIn),
+		OutputTokens: orZero(r.TokensOut), StartTime: s.unix(sendOf(r)), EndTime: s.unix(lastSeen(r)),
+		FirstTokenTime: s.unix(contentOf(r)), LastTokenTime: s.unix(r.TLast),
+		Latency:          (float64(*lastSeen(r) - *sendOf(r))) / 1e9,
 		TimeToFirstToken: number(r, n["ttfc"], 1), TimePerOutputToken: number(r, n["tpot_over_n"], 1),
 		InterTokenLatency: number(r, n["tpot"], 1), TokensPerS: number(r, n["total_rate_user"], 1),
 		OutputTokensPerS: number(r, n["output_rate_user"], 1)}
@@ -281,7 +239,8 @@ func (s *stage) row031(r *report.Row, status string) stats031 {
 		}
 	}
 	// the tool always writes these, 0 where there is nothing
-	for _, v := range []**float64{&row.TimeToFirstToken, &row.TimePerOutputToken, &row.InterTokenLatency, &row.TokensPerS, &row.OutputTokensPerS} {
+	for _, v := range []**float64{&row.TimeToFirstToken, &row.TimePerOutputToken, &row.InterTokenLatency, &row.TokensPerS,
+		&row.OutputTokensPerS} {
 		if *v == nil {
 			*v = new(float64)
 		}
@@ -303,16 +262,17 @@ func sendOf(r *report.Row) *int64 {
 	return &r.TIntended
 }
 
-func zero(n *int) int {
+// orZero is a count that the tool always writes.
+func orZero(n *int) *int {
 	if n == nil {
-		return 0
+		return new(int)
 	}
-	return *n
+	return n
 }
 
 func (s *stage) schedulerInfo(r *report.Row, status string) scheduler031 {
 	intended, send, end := s.unix(&r.TIntended), s.unix(sendOf(r)), s.unix(lastSeen(r))
-	return scheduler031{Requested: true, Completed: status == "successful", Errored: status == "errored", Canceled: status == "incomplete",
-		TargetedStart: intended, QueuedTime: intended, DequeuedTime: intended, ScheduledTime: intended, WorkerStart: send,
-		RequestStart: send, RequestEnd: end, WorkerEnd: end}
+	return scheduler031{Requested: true, Completed: status == "successful", Errored: status == "errored",
+		Canceled: status == "incomplete", TargetedStart: intended, QueuedTime: intended, DequeuedTime: intended,
+		ScheduledTime: intended, WorkerStart: send, RequestStart: send, RequestEnd: end, WorkerEnd: end}
 }

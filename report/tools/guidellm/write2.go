@@ -2,6 +2,7 @@ package guidellm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"bflow.dev/bflow/report"
@@ -18,17 +19,26 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	benchmarks := []object{}
+	out := report2{Conclusions: []json.RawMessage{}, Config: scenario(run, ms),
+		Metadata: metadata2{Version: 2, Release: writtenVersion, Platform: platform(run.Report)}}
 	for i := range ms {
 		for j := range ms[i].Stages {
-			benchmarks = append(benchmarks, run.Shaped(benchmark2(run, newStage(&ms[i], &ms[i].Stages[j]), len(benchmarks)), &ms[i].Stages[j]))
+			b := writeBenchmark2(run, newStage(&ms[i], &ms[i].Stages[j]), len(out.Benchmarks))
+			b.choose(run)
+			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	doc := object{
-		"metadata": object{"version": 2, "guidellm_version": writtenVersion, "python_version": "", "platform": platform(run.Report)},
-		"config":   config(run, ms), "benchmarks": benchmarks, "conclusions": []any{},
+	return []tools.File{tools.JSON("benchmarks.json", out)}, nil
+}
+
+// choose leaves of a benchmark what was asked for and adds the person's values.
+func (b *benchmark2) choose(run tools.Run) {
+	if n := run.Rows; n > 0 {
+		r := &b.Requests
+		r.Errored, r.Incomplete, r.Successful = r.Errored.First(n), r.Incomplete.First(n), r.Successful.First(n)
+		b.Config.SampleSize = &n
 	}
-	return []tools.File{tools.JSON("benchmarks.json", doc)}, nil
+	b.Extras = run.Extras
 }
 
 func platform(r *report.Report) string {
@@ -45,57 +55,48 @@ func (s *stage) id(run tools.Run) string {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-func benchmark2(run tools.Run, s *stage, index int) object {
+func writeBenchmark2(run tools.Run, s *stage, index int) benchmark2 {
 	start, end := seconds(s.Window.StartNS), seconds(s.Window.EndNS)
-	lists := object{"total": nil}
-	for _, status := range statuses()[:3] {
-		lists[status] = tools.RequestsAs(s.requests[status], func(r *report.Row) any { return s.row2(r) })
-	}
-	return object{
-		"type_": "generative_benchmark", "config": s.config2(run, index), "scheduler_state": s.state(), "scheduler_metrics": s.scheduler(),
-		"metrics": s.metrics2(run), "requests": lists, "warnings": s.warnings(),
-		"start_time": start, "end_time": end, "duration": end - start,
-		"warmup_duration": max(0, start-seconds(s.StartNS)), "cooldown_duration": max(0, seconds(s.DrainEndNS)-end),
+	list := func(status string) tools.Stream[row2] { return tools.StreamRequests(s.requests[status], s.writeRow2) }
+	return benchmark2{
+		Type: "generative_benchmark", Config: s.config2(run, index), State: s.state(), Scheduler: s.scheduler(),
+		Metrics: s.metrics2(run), Warnings: s.warnings(), Start: start, End: end, Duration: end - start,
+		Requests:       requests2{Errored: list("errored"), Incomplete: list("incomplete"), Successful: list("successful")},
+		WarmupDuration: max(0, start-seconds(s.StartNS)), CooldownDuration: max(0, seconds(s.DrainEndNS)-end),
 	}
 }
 
-func (s *stage) config2(run tools.Run, index int) object {
-	return object{
-		"id_": s.id(run), "run_id": run.Report.Run.ID, "run_index": index, "strategy": strategy(s.Stage), "constraints": constraints(s.Planned),
-		"sample_size": nil, "warmup": trim(s.Planned.SkipFirst), "cooldown": trim(s.Planned.SkipLast), "prefer_response_metrics": true,
-		"slo": objectives(run, s.measurement), "confidence": nil, "warnings": []object{}, "profile": profile(s.measurement), "requests": dataLoader(),
-		"backend":     backend(run, s.measurement),
-		"environment": object{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool, "tool_version": s.measurement.ToolVersion},
+func (s *stage) config2(run tools.Run, index int) config2 {
+	m := s.measurement
+	return config2{
+		ID: s.id(run), RunID: run.Report.Run.ID, RunIndex: index, Strategy: strategy(s.Stage),
+		Constraints: constraints(s.Planned), Warmup: trim(s.Planned.SkipFirst), Cooldown: trim(s.Planned.SkipLast),
+		PreferResponse: true, SLO: objectives(run, m), Warnings: []json.RawMessage{}, Profile: profile(m),
+		Loader: dataLoader(), Backend: backend(run, m),
+		Environment: environment2{ExportedBy: tools.ExportedBy, Tool: m.Tool, ToolVersion: m.ToolVersion},
 	}
 }
 
-// state is what the tool's scheduler knows at the end.
-func (s *stage) state() object {
+func (s *stage) state() state2 {
 	made, all := s.totals(), s.Counts.All
-	return object{"node_id": 0, "num_processes": 1, "start_time": seconds(s.StartNS), "end_time": seconds(s.DrainEndNS),
-		"start_requests_time": seconds(s.StartNS), "end_requests_time": seconds(s.DrainEndNS), "end_queuing_time": seconds(s.EndNS),
-		"end_queuing_constraints": object{}, "end_processing_time": seconds(s.DrainEndNS), "end_processing_constraints": object{},
-		"scheduler_constraints": object{}, "progress": object{"remaining_requests": nil, "total_requests": nil, "remaining_duration": nil,
-			"total_duration": nil, "stop_time": nil},
-		"created_requests": all, "queued_requests": 0, "pending_requests": 0, "processing_requests": 0, "processed_requests": all,
-		"successful_requests": made["successful"], "errored_requests": made["errored"], "cancelled_requests": made["incomplete"]}
+	start, end := seconds(s.StartNS), seconds(s.DrainEndNS)
+	return state2{Processes: 1, Start: start, End: end, StartRequests: start, EndRequests: end,
+		EndQueuing: seconds(s.EndNS), EndQueuingRules: tools.Free{}, EndProcessing: end, EndProcessingRules: tools.Free{},
+		Rules: tools.Free{}, Created: all, Processed: all, Successful: made.Successful, Errored: made.Errored,
+		Cancelled: made.Incomplete}
 }
 
-func (s *stage) scheduler() object {
+func (s *stage) scheduler() scheduler2 {
 	lag, _ := tools.Summarize("s", s.Requests, sinceIntended)
 	took, _ := tools.Summarize("s", s.Requests, tools.In(s.numbers["e2e"], 1e-3))
 	if m, ok := s.Metrics["sched_lag"]; ok && s.Requests.Len() == 0 {
 		lag.Mean = m.Mean / 1e3
 	}
-	out := object{"start_time": seconds(s.StartNS), "request_start_time": seconds(s.StartNS), "measure_start_time": seconds(s.Window.StartNS),
-		"measure_end_time": seconds(s.Window.EndNS), "request_end_time": seconds(max(s.DrainEndNS, s.Window.EndNS)),
-		"end_time": seconds(max(s.DrainEndNS, s.Window.EndNS)), "requests_made": s.totals(), "generation_delay": summary2{summarize(nil)},
-		"dataset_incomplete": true, "strategy_type": strategyKind(s.Planned), "request_targeted_start_delay_avg": lag.Mean, "request_time_avg": took.Mean}
-	for _, name := range []string{"queued_time", "resolve_start_delay", "resolve_targeted_start_delay", "request_start_delay",
-		"resolve_end_delay", "resolve_time", "finalized_delay", "processed_delay"} {
-		out[name+"_avg"] = 0.0
-	}
-	return out
+	end := seconds(max(s.DrainEndNS, s.Window.EndNS))
+	return scheduler2{Start: seconds(s.StartNS), RequestStart: seconds(s.StartNS), MeasureStart: seconds(s.Window.StartNS),
+		MeasureEnd: seconds(s.Window.EndNS), RequestEnd: end, End: end, Made: s.totals(),
+		GenerationDelay: summary2{summary: summarize(nil)}, DatasetIncomplete: true, StrategyType: strategyKind(s.Planned),
+		TargetedStartDelay: lag.Mean, RequestTime: took.Mean}
 }
 
 // sinceIntended is send - intended in s.
@@ -107,12 +108,12 @@ func sinceIntended(r *report.Row) (float64, bool) {
 }
 
 // warnings are the checks that make the stage invalid.
-func (s *stage) warnings() []object {
-	out := []object{}
+func (s *stage) warnings() []warning2 {
+	out := []warning2{}
 	for _, c := range s.Checks {
 		if !c.OK && !c.Note {
-			out = append(out, object{"code": c.Reason, "message": fmt.Sprintf("%s is %.4g, limit %.4g", c.Name, c.Value, c.Limit),
-				"observed": c.Value, "threshold": c.Limit, "unit": "ratio", "sample_count": s.Counts.Total, "note": c.Text})
+			out = append(out, warning2{Code: c.Reason, Message: fmt.Sprintf("%s is %.4g, limit %.4g", c.Name, c.Value, c.Limit),
+				Observed: c.Value, Threshold: c.Limit, Unit: "ratio", SampleCount: s.Counts.Total, Note: c.Text})
 		}
 	}
 	return out

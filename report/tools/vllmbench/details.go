@@ -5,45 +5,60 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// details adds the lists of requests in s. A failed request has ttft 0, no output and an error text, as in the tool.
+// makeLists are the lists of requests in s. A failed request has ttft 0, no output and an error text, as in the tool.
 // The gaps between events are there where they were recorded.
-func details(out object, s *tools.Stage) {
+func makeLists(s *tools.Stage) lists {
 	all, numbers := s.Requests, tools.Numbers()
-	answered := func(of func(r *report.Row) any, otherwise any) tools.List {
-		return tools.NumbersAs(all, func(r *report.Row) any {
+	answered := func(of func(r *report.Row) float64) tools.Stream[*float64] {
+		return numbersOf(all, func(r *report.Row) float64 {
 			if r.Status != report.StatusOK {
-				return otherwise
+				return 0
 			}
 			return of(r)
 		})
 	}
-	out["input_lens"] = tools.NumbersAs(all, func(r *report.Row) any { return first(r.TokensIn, r.TokensInAsked) })
-	out["output_lens"] = answered(func(r *report.Row) any { return first(r.TokensOut) }, 0)
-	out["ttfts"] = answered(func(r *report.Row) any { return inSeconds(r, numbers["ttft"]) }, 0.0)
-	out["latencies"] = answered(func(r *report.Row) any { return inSeconds(r, numbers["e2e_last_token"], numbers["e2e"]) }, 0.0)
-	out["start_times"] = tools.NumbersAs(all, func(r *report.Row) any {
-		if r.TSend != nil {
-			return float64(*r.TSend) / 1e9
-		}
-		return float64(r.TIntended) / 1e9
-	})
-	out["queue_times"] = tools.NumbersAs(all, func(r *report.Row) any { return float64(r.QueueWait) / 1e9 })
-	out["generated_texts"] = tools.NumbersAs(all, func(*report.Row) any { return "" })
-	out["errors"] = tools.RequestsAs(all, func(r *report.Row) any {
-		if r.Status == report.StatusOK {
-			return ""
-		}
-		return failure(r)
-	})
-	if all.HasGaps() {
-		out["itls"] = tools.RequestsAs(all, func(r *report.Row) any {
-			gaps := make([]float64, len(r.Gaps))
-			for i, g := range r.Gaps {
-				gaps[i] = float64(g) / 1e6
+	empty := ""
+	out := lists{
+		InputLens:  numbersOf(all, func(r *report.Row) float64 { return first(r.TokensIn, r.TokensInAsked) }),
+		OutputLens: answered(func(r *report.Row) float64 { return first(r.TokensOut) }),
+		TTFTs:      answered(func(r *report.Row) float64 { return inSeconds(r, numbers["ttft"]) }),
+		Latency:    answered(func(r *report.Row) float64 { return inSeconds(r, numbers["e2e_last_token"], numbers["e2e"]) }),
+		StartTimes: numbersOf(all, func(r *report.Row) float64 {
+			if r.TSend != nil {
+				return float64(*r.TSend) / 1e9
 			}
-			return gaps
-		})
+			return float64(r.TIntended) / 1e9
+		}),
+		QueueTimes: numbersOf(all, func(r *report.Row) float64 { return float64(r.QueueWait) / 1e9 }),
+		Texts:      tools.StreamNumbers(all, func(*report.Row) *string { return &empty }),
+		Errors: tools.StreamRequests(all, func(r *report.Row) *string {
+			if r.Status == report.StatusOK {
+				return &empty
+			}
+			text := failure(r)
+			return &text
+		}),
 	}
+	if all.HasGaps() {
+		out.ITLs = tools.StreamRequests(all, gaps)
+	}
+	return out
+}
+
+func numbersOf(all *tools.Requests, of func(r *report.Row) float64) tools.Stream[*float64] {
+	return tools.StreamNumbers(all, func(r *report.Row) *float64 {
+		v := of(r)
+		return &v
+	})
+}
+
+func gaps(r *report.Row) []*float64 {
+	values, out := make([]float64, len(r.Gaps)), make([]*float64, len(r.Gaps))
+	for i, g := range r.Gaps {
+		values[i] = float64(g) / 1e6
+		out[i] = &values[i]
+	}
+	return out
 }
 
 // inSeconds is the first of some numbers in ms that the request has, 0 where it has none.
@@ -56,10 +71,10 @@ func inSeconds(r *report.Row, numbers ...tools.Number) float64 {
 	return 0
 }
 
-func first(counts ...*int) int {
+func first(counts ...*int) float64 {
 	for _, n := range counts {
 		if n != nil {
-			return *n
+			return float64(*n)
 		}
 	}
 	return 0

@@ -11,18 +11,19 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// lists are those of the requests of a detailed file; index i of each is one request. Times are s on a monotonic clock,
-// put at the start of the run.
-type lists struct {
+// rowReader makes rows of the lists of a result. Their times are on a monotonic clock, put at the start of the run.
+type rowReader struct {
+	lists
 	doc    *tools.Document
 	n      int
 	first  float64 // the least start
 	offset float64 // of the stage from the start of the run
 }
 
-// readLists reads the lists where the file has them.
-func readLists(ctx context.Context, in *tools.Imported, doc *tools.Document, s *tools.ImportedStage) error {
-	l := &lists{doc: doc, n: doc.Len("output_lens"), first: math.Inf(1), offset: float64(s.StartNS-in.AnchorUnixNS) / 1e9}
+// readRows reads the lists where the file has them.
+func (r *result) readRows(ctx context.Context, in *tools.Imported, doc *tools.Document, s *tools.ImportedStage) error {
+	l := &rowReader{lists: r.lists, doc: doc, n: doc.Len("output_lens"), first: math.Inf(1),
+		offset: float64(s.StartNS-in.AnchorUnixNS) / 1e9}
 	if l.n == 0 || doc.Len("ttfts") != l.n {
 		return nil
 	}
@@ -47,27 +48,24 @@ func readLists(ctx context.Context, in *tools.Imported, doc *tools.Document, s *
 	}
 	s.Rows = l.rows
 	s.Whole = ok == s.Counts.ByStatus[report.StatusOK] && ends
-	if doc.Len("start_times") == 0 {
+	if l.StartTimes == nil {
 		in.Note("%s: the file says no start of requests: all are put at the start of the run", s.Planned.Name)
 	}
 	role.suspect(in, s)
 	return nil
 }
 
-func (l *lists) findFirst(ctx context.Context) error {
-	i := 0
-	for element, err := range l.doc.Each(ctx, "start_times") {
-		var t *float64
-		if err == nil {
-			err = tools.DecodeElement(l.doc, "start_times", i, element, &t)
-		}
+func (l *rowReader) findFirst(ctx context.Context) error {
+	if l.StartTimes == nil {
+		return nil
+	}
+	for t, err := range l.StartTimes(ctx) {
 		if err != nil {
 			return err
 		}
 		if t != nil {
 			l.first = min(l.first, *t)
 		}
-		i++
 	}
 	return nil
 }
@@ -79,26 +77,52 @@ type request struct {
 	failure                             *string
 }
 
+// column reads a list one element at a time.
+type column interface {
+	next() error
+	stop()
+}
+
+// columnOf is a list whose elements go to one place.
+type columnOf[T any] struct {
+	pull func() (T, error, bool)
+	end  func()
+	to   *T
+}
+
+func (c columnOf[T]) next() error {
+	element, err, _ := c.pull() // the zero value behind the last one
+	*c.to = element
+	return err
+}
+
+func (c columnOf[T]) stop() { c.end() }
+
+// open returns a column of a list, of none where it is nil.
+func open[T any](ctx context.Context, list tools.Stream[T], to *T) column {
+	if list == nil {
+		list = tools.StreamOf[T](nil)
+	}
+	pull, end := iter.Pull2(list(ctx))
+	return columnOf[T]{pull: pull, end: end, to: to}
+}
+
 // rows walks over all lists side by side.
-func (l *lists) rows(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
+func (l *rowReader) rows(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
 	return func(yield func(*tools.ImportedRow, error) bool) {
-		names := []string{"input_lens", "output_lens", "ttfts", "latencies", "start_times", "queue_times", "itls", "errors"}
-		next := make([]func() (tools.Element, error, bool), len(names))
-		for i, name := range names {
-			var stop func()
-			next[i], stop = iter.Pull2(l.doc.Each(ctx, name))
-			defer stop()
-		}
+		var r request
+		columns := []column{open(ctx, l.InputLens, &r.in), open(ctx, l.OutputLens, &r.out), open(ctx, l.TTFTs, &r.ttft),
+			open(ctx, l.Latency, &r.latency), open(ctx, l.StartTimes, &r.start), open(ctx, l.QueueTimes, &r.wait),
+			open(ctx, l.ITLs, &r.gaps), open(ctx, l.Errors, &r.failure)}
+		defer func() {
+			for _, c := range columns {
+				c.stop()
+			}
+		}()
 		for i := range l.n {
-			var r request
-			into := []any{&r.in, &r.out, &r.ttft, &r.latency, &r.start, &r.wait, &r.gaps, &r.failure}
 			var failed error
-			for k, name := range names {
-				element, err, more := next[k]()
-				if err == nil && more {
-					err = tools.DecodeElement(l.doc, name, i, element, into[k])
-				}
-				failed = errors.Join(failed, err)
+			for _, c := range columns {
+				failed = errors.Join(failed, c.next())
 			}
 			row, fits := r.row(i, l)
 			if failed == nil && !fits {
@@ -130,7 +154,7 @@ func (r *request) gapsInS() []float64 {
 }
 
 // row is request i. A failed one has an error text; old files have ttft 0 and no output alone.
-func (r *request) row(i int, l *lists) (*tools.ImportedRow, bool) {
+func (r *request) row(i int, l *rowReader) (*tools.ImportedRow, bool) {
 	start := l.offset
 	if t, ok := known(r.start); ok {
 		start += t - l.first
@@ -139,8 +163,8 @@ func (r *request) row(i int, l *lists) (*tools.ImportedRow, bool) {
 	if !ok {
 		return nil, false
 	}
-	row := &tools.ImportedRow{Row: report.Row{ID: fmt.Sprintf("request-%d", i), Session: i, Phase: report.PhaseMeasured, Status: report.StatusOK,
-		TIntended: send, TSend: &send, TokenSource: "usage"}}
+	row := &tools.ImportedRow{Row: report.Row{ID: fmt.Sprintf("request-%d", i), Session: i, Phase: report.PhaseMeasured,
+		Status: report.StatusOK, TIntended: send, TSend: &send, TokenSource: "usage"}}
 	if wait, ok := known(r.wait); ok && wait > 0 && wait < 1e7 {
 		row.QueueWait = int64(wait * 1e9)
 		row.TIntended -= row.QueueWait
@@ -161,7 +185,7 @@ func (r *request) row(i int, l *lists) (*tools.ImportedRow, bool) {
 	}
 	n := int(min(1e12, max(0, out)))
 	row.TokensOut = &n
-	return row, r.answer(row, start, ttft, l.doc.Len("itls") > 0)
+	return row, r.answer(row, start, ttft, l.ITLs != nil)
 }
 
 // answer adds the stamps of an answer: its end is its latency, in older files ttft and the gaps.
@@ -214,8 +238,9 @@ func (r role) suspect(in *tools.Imported, s *tools.ImportedStage) {
 	a, _ := r.firsts.Percentile(50)
 	b, _ := r.others.Percentile(50)
 	if b > 0 && a > 3*b {
-		in.Note("%s: the first gap of a request is %.1f ms in the middle, the others %.1f ms: ttft was taken at the chunk with the role and is too low", s.Planned.Name, a, b)
-		s.Checks = append(s.Checks, report.Check{Name: "first_gap_ratio", Value: a / b, Limit: 3, Reason: "token_mismatch", Note: true,
-			Text: "ttft was taken at the chunk with the role"})
+		in.Note("%s: the first gap of a request is %.1f ms in the middle, the others %.1f ms: "+
+			"ttft was taken at the chunk with the role and is too low", s.Planned.Name, a, b)
+		s.Checks = append(s.Checks, report.Check{Name: "first_gap_ratio", Value: a / b, Limit: 3, Reason: "token_mismatch",
+			Note: true, Text: "ttft was taken at the chunk with the role"})
 	}
 }

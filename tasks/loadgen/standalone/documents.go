@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/report/tools"
 )
 
 type object = map[string]any
@@ -29,74 +27,6 @@ func encode(v any, indent string) ([]byte, error) {
 	enc.SetIndent("", indent)
 	err := enc.Encode(v)
 	return b.Bytes(), err
-}
-
-// vllm keeps the metrics and percentiles of a result that were asked for and adds values of the person's own.
-func (o *output) vllm(r object, s *tools.Stage) {
-	o.chooseVLLM(r, s)
-	maps.Copy(r, o.Extras)
-	if o.first == nil {
-		o.first = r
-	}
-}
-
-// vllmMetrics are our names of the metrics that --percentile-metrics may name.
-func vllmMetrics() map[string]string {
-	return map[string]string{"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2e_last_token"}
-}
-
-// chooseVLLM leaves of the latencies of a result those that were asked for.
-func (o *output) chooseVLLM(r object, s *tools.Stage) {
-	for name, ours := range vllmMetrics() {
-		kept := o.Metrics == nil || slices.Contains(o.Metrics, name)
-		for key := range r {
-			word, of, ok := strings.Cut(strings.TrimSuffix(key, "_ms"), "_")
-			percentile := strings.HasPrefix(word, "p")
-			if ok && of == name && strings.HasSuffix(key, "_ms") && (!kept || percentile && o.Percentiles != nil) {
-				delete(r, key)
-			}
-		}
-		if kept && o.Percentiles != nil {
-			o.addPercentiles(r, name, s, ours)
-		}
-	}
-	for _, name := range o.Metrics {
-		if _, ok := vllmMetrics()[name]; !ok {
-			o.note("there is no metric %q: want ttft, tpot, itl or e2el", name)
-		}
-	}
-}
-
-func (o *output) addPercentiles(r object, name string, s *tools.Stage, metric string) {
-	d, err := s.Distribution(metric)
-	if err != nil {
-		o.note("no percentiles of %s: %v", name, err)
-	}
-	for _, p := range o.Percentiles {
-		if d == nil {
-			continue
-		}
-		if v, ok := d.Percentile(p); ok {
-			r["p"+strconv.FormatFloat(p, 'g', -1, 64)+"_"+name+"_ms"] = v
-		}
-	}
-}
-
-// vllmName is the name that the tool gives the file of a result.
-func vllmName(r object) string {
-	if r == nil {
-		return "vllm-bench.json"
-	}
-	rate := fmt.Sprint(r["request_rate"])
-	if v, err := strconv.ParseFloat(rate, 64); err == nil && !strings.ContainsAny(rate, ".en") {
-		rate = strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	name := fmt.Sprintf("%v-%sqps", r["backend"], rate)
-	if c := r["max_concurrency"]; c != nil {
-		name += fmt.Sprintf("-concurrency%v", c)
-	}
-	model := fmt.Sprint(r["model_id"])
-	return fmt.Sprintf("%s-%s-%v.json", name, model[strings.LastIndex(model, "/")+1:], r["date"])
 }
 
 // inferencePerf keeps the percentiles that were asked for.

@@ -3,42 +3,16 @@ package standalone
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"bflow.dev/bflow/report/tools"
 )
 
 // isYAML says whether the report is to be YAML.
 func (o *output) isYAML() bool {
 	ext := strings.ToLower(filepath.Ext(o.Path))
 	return ext == ".yaml" || ext == ".yml"
-}
-
-// trim leaves the first requests of each status in a benchmark and adds the person's values.
-func (o *output) trim(b object) {
-	if o.Rows > 0 {
-		lists, _ := b["requests"].(object)
-		for status, list := range lists {
-			if list, ok := list.(tools.List); ok {
-				lists[status] = list.First(o.Rows)
-			}
-		}
-		if config, ok := b["config"].(object); ok {
-			config["sample_size"] = o.Rows
-		}
-	}
-	if len(o.Extras) > 0 {
-		extras, _ := b["extras"].(object)
-		if extras == nil {
-			extras = object{}
-		}
-		maps.Copy(extras, o.Extras)
-		b["extras"] = extras
-	}
 }
 
 // asYAML writes a document as YAML, which JSON is already but for the looks of it.

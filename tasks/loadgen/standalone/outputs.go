@@ -47,7 +47,6 @@ type output struct {
 	*run
 	from  export.Run
 	paths []string // written
-	first object   // the result of the first load value, of vllm bench
 	notes []string // what it does not hold, a sentence each
 }
 
@@ -61,7 +60,9 @@ func (o *output) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.shape()
+	if err := o.choose(); err != nil {
+		return err
+	}
 	files, err := e.Files(ctx, o.from)
 	if err != nil {
 		return err
@@ -70,25 +71,28 @@ func (o *output) make(ctx context.Context) error {
 		if !o.wanted(f.Name) {
 			continue
 		}
-		if err := o.put(ctx, o.place(f.Name), o.chosen(f)); err != nil {
+		if err := o.put(ctx, o.place(f), o.chosen(f)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shape makes the exporter write what was asked for.
-func (o *output) shape() {
+// choose tells the exporter what was asked for.
+func (o *output) choose() error {
+	asked := tools.Choices{Rows: o.Rows, Note: func(sentence string) { o.note("%s", sentence) }}
 	switch o.Format {
 	case words.FormatGuideLLM, words.FormatGuideLLM03:
 		if g := o.Generation; o.Format == words.FormatGuideLLM && g != "" && g != "0.7" {
 			o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
 		}
-		o.from.Shape = func(result object, _ *tools.Stage) { o.trim(result) }
 	case words.FormatVLLMBench, words.FormatVLLMDetailed:
-		o.from.Lines = o.Append
-		o.from.Shape = o.vllm
+		asked.Lines, asked.Latencies, asked.Percentiles = o.Append, o.Metrics, o.Percentiles
 	}
+	var err error
+	asked.Extras, err = tools.NewFree(o.Extras)
+	o.from.Choices = asked
+	return err
 }
 
 // chosen is a file of the exporter with what was asked for alone, or as the kind of file that was asked for.
@@ -128,12 +132,13 @@ func (o *output) wanted(name string) bool {
 }
 
 // place is the path of a file of the output.
-func (o *output) place(name string) string {
+func (o *output) place(f export.File) string {
+	name := f.Name
 	switch {
 	case !o.Folder:
 		return o.Path
 	case o.Format == words.FormatVLLMBench, o.Format == words.FormatVLLMDetailed:
-		return filepath.Join(o.Path, vllmName(o.first))
+		return filepath.Join(o.Path, f.ToolName)
 	case o.Format == words.FormatAIPerf && o.Prefix != "":
 		dir, base := path.Split(name)
 		rest, _ := strings.CutPrefix(base, "profile_export")
