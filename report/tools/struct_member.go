@@ -31,8 +31,8 @@ func (m *Maybe[T]) UnmarshalJSON(data []byte) error {
 }
 
 // Null is a member of which bflow knows nothing: it is null when written, and what a file has there is not kept. It is
-// a slice because encoding/json writes a nil one without calling a method.
-type Null []struct{}
+// a map because that is small, and because encoding/json writes a nil one without calling a method.
+type Null map[string]struct{}
 
 // UnmarshalJSON takes anything and keeps nothing.
 func (*Null) UnmarshalJSON([]byte) error { return nil }
