@@ -8,35 +8,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"bflow.dev/bflow/report"
 )
 
-// List is a list in a document whose elements are made while it is written, so that no more than one is in memory.
-type List func(ctx context.Context) iter.Seq2[any, error]
-
-// First is a list of the first n elements.
-func (l List) First(n int) List {
-	return func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
-			left := n
-			for element, err := range l(ctx) {
-				if left--; left < 0 || !yield(element, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// JSON returns a file that holds v, indented. Streams may be members of v and of what it holds; Lists may be members of
-// v, and of the maps and slices of maps in it. A number that JSON cannot hold is an error of Write.
+// JSON returns a file that holds v, indented, as encoding/json writes it. Streams may be members of v and of what it
+// holds. A number that JSON cannot hold is an error of Write.
 func JSON(name string, v any) File {
 	return File{Name: name, Write: func(ctx context.Context, w io.Writer) error {
 		return write(ctx, name, w, func(d *document) error {
@@ -48,8 +27,8 @@ func JSON(name string, v any) File {
 	}}
 }
 
-// JSONLines returns a file with one value per line. Lists may be in values, as for JSON.
-func JSONLines(name string, lines List) File {
+// JSONLines returns a file with one value per line. Streams may be in values, as for JSON.
+func JSONLines[T any](name string, lines Stream[T]) File {
 	return File{Name: name, Write: func(ctx context.Context, w io.Writer) error {
 		return write(ctx, name, w, func(d *document) error {
 			for line, err := range lines(ctx) {
@@ -66,41 +45,6 @@ func JSONLines(name string, lines List) File {
 			return nil
 		})
 	}}
-}
-
-// ListOf is a list of what is in memory.
-func ListOf[T any](elements []T) List {
-	return func(context.Context) iter.Seq2[any, error] { return each(elements) }
-}
-
-// RequestsAs is a list with what as makes of each request, read from disk while it is written.
-func RequestsAs(of *Requests, as func(r *report.Row) any) List {
-	return func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
-			for r, err := range of.All(ctx) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(as(r), nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// NumbersAs is a list with what as makes of the numbers of each request, which are in memory.
-func NumbersAs(of *Requests, as func(r *report.Row) any) List {
-	return func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
-			for r := range of.Numbers() {
-				if !yield(as(r), ctx.Err()) {
-					return
-				}
-			}
-		}
-	}
 }
 
 func write(ctx context.Context, name string, w io.Writer, content func(d *document) error) error {
@@ -130,18 +74,6 @@ type document struct {
 
 // value writes v. newline is a line feed and the indent of the line that v begins on; "" for all in one line.
 func (d *document) value(v any, newline string) error {
-	switch v := v.(type) {
-	case map[string]any:
-		if v != nil {
-			return d.members(sortedMembers(v), newline)
-		}
-	case []map[string]any:
-		if v != nil {
-			return d.array(each(v), newline)
-		}
-	case List:
-		return d.array(v(d.ctx), newline)
-	}
 	if text, ok := appendScalar(d.out.AvailableBuffer(), v); ok {
 		_, err := d.out.Write(text)
 		return err
@@ -207,16 +139,6 @@ func isPlain(text string) bool {
 	return true
 }
 
-func each[T any](elements []T) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		for _, element := range elements {
-			if !yield(element, nil) {
-				return
-			}
-		}
-	}
-}
-
 const indent = "  "
 
 // deeper is newline one level further in.
@@ -225,16 +147,6 @@ func deeper(newline string) string {
 		return ""
 	}
 	return newline + indent
-}
-
-func sortedMembers(v map[string]any) iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !yield(name, v[name]) {
-				return
-			}
-		}
-	}
 }
 
 // members writes an object.

@@ -63,7 +63,7 @@ func TestStructsWithStreamsAreWrittenAsOthersAre(t *testing.T) {
 		doc := map[string][]streamedDoc{"docs": {streamed, streamed}}
 		file := JSON("doc.json", doc)
 		if indent == "" {
-			file = JSONLines("doc.jsonl", ListOf([]map[string][]streamedDoc{doc}))
+			file = JSONLines("doc.jsonl", StreamOf([]map[string][]streamedDoc{doc}))
 		}
 		if err := file.Write(t.Context(), &got); err != nil || got.String() != want.String() {
 			t.Errorf("%v:\n%s\nwant\n%s", err, got.String(), want.String())
@@ -73,7 +73,7 @@ func TestStructsWithStreamsAreWrittenAsOthersAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.Reset()
-		err := JSONLines("doc.jsonl", ListOf([]any{back})).Write(t.Context(), &got)
+		err := JSONLines("doc.jsonl", StreamOf([]any{back})).Write(t.Context(), &got)
 		if err != nil || compact(t, got.Bytes()) != compact(t, want.Bytes()) {
 			t.Errorf("%v: read and written again:\n%s\nwant\n%s", err, got.String(), want.String())
 		}
@@ -104,7 +104,7 @@ func TestFreeMembersAreSortedAmongTheOthers(t *testing.T) {
 	doc := freeDoc{B: 1, D: "replaced", Counts: map[string]int{"c": 3, "a": 0}, Rest: rest}
 	var got bytes.Buffer
 	const want = `{"a":0,"b":1,"c":3,"d":[1],"e":"<x>"}` + "\n"
-	if err := JSONLines("", ListOf([]any{doc, &doc})).Write(t.Context(), &got); err != nil || got.String() != want+want {
+	if err := JSONLines("", StreamOf([]any{doc, &doc})).Write(t.Context(), &got); err != nil || got.String() != want+want {
 		t.Errorf("%v: %s, want %s", err, got.String(), want)
 	}
 	free, err := DecodeFree(Document{Data: got.Bytes()[:len(want)]}, doc)

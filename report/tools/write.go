@@ -17,12 +17,12 @@ type Run struct {
 	Choices
 }
 
-// Choices are what a person asked of the files, in formats that have a place for it: those of GuideLLM and vllm bench.
+// Choices are what a person asked of the files, in formats that have a place for it.
 type Choices struct {
 	Rows        int       // GuideLLM: how many requests of each status a benchmark shows; 0 = all
 	Extras      Free      // values of the person's own in each result
 	Latencies   []string  // vllm bench: which latencies a result holds, by the tool's names; nil = all
-	Percentiles []float64 // vllm bench: which percentiles of those, in [0, 100]; nil = the tool's
+	Percentiles []float64 // vllm bench, inference-perf: which percentiles, in [0, 100]; nil = the tool's
 	Lines       bool      // vllm bench: a result is a line, also where there is one alone
 	// Note, where it is set, is told in a sentence what a file does not hold.
 	Note func(sentence string)

@@ -68,26 +68,6 @@ func inverse(n tools.Number) tools.Number {
 	}
 }
 
-// result is a metric as the tool writes it: absent parts are left out.
-type result struct {
-	Unit  string   `json:"unit"`
-	Avg   *float64 `json:"avg,omitempty"`
-	P1    *float64 `json:"p1,omitempty"`
-	P5    *float64 `json:"p5,omitempty"`
-	P10   *float64 `json:"p10,omitempty"`
-	P25   *float64 `json:"p25,omitempty"`
-	P50   *float64 `json:"p50,omitempty"`
-	P75   *float64 `json:"p75,omitempty"`
-	P90   *float64 `json:"p90,omitempty"`
-	P95   *float64 `json:"p95,omitempty"`
-	P99   *float64 `json:"p99,omitempty"`
-	Min   *float64 `json:"min,omitempty"`
-	Max   *float64 `json:"max,omitempty"`
-	Std   *float64 `json:"std,omitempty"`
-	Count *int64   `json:"count,omitempty"`
-	Sum   *float64 `json:"sum,omitempty"`
-}
-
 func fromMetric(unit string, m report.Metric) result {
 	r := result{Unit: unit, Avg: &m.Mean, Std: &m.Stdev, Count: &m.N, Sum: &m.Sum}
 	if m.Has("min") && m.Has("max") {

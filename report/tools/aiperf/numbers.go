@@ -1,31 +1,11 @@
 package aiperf
 
 import (
-	"encoding/json"
 	"math"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
-
-// results are the members that are metrics: objects with a unit.
-func results(doc tools.Document, members map[string]json.RawMessage) (map[string]result, error) {
-	out := map[string]result{}
-	for name, raw := range members {
-		var head struct {
-			Unit *json.RawMessage `json:"unit"`
-		}
-		if json.Unmarshal(raw, &head) != nil || head.Unit == nil {
-			continue
-		}
-		var r result
-		if err := tools.Decode(tools.Document{Path: doc.Path + ": " + name, Data: raw}, &r); err != nil {
-			return nil, err
-		}
-		out[name] = r
-	}
-	return out, nil
-}
 
 // toMS are the factors of units of time to ms.
 func toMS(unit string) float64 {
@@ -75,7 +55,8 @@ func (r result) metric(unit string) (report.Metric, bool) {
 }
 
 // numbers takes counts, rates and distributions of the summary. Clean runs leave the count of errors out: it is 0.
-func (f *file) numbers(in *tools.Imported, s *tools.ImportedStage, all map[string]result) {
+func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
+	all := f.Metrics
 	count := func(name string) int {
 		r := all[name]
 		if r.Avg == nil || *r.Avg < 0 || *r.Avg > 1e12 {
@@ -111,7 +92,7 @@ func (f *file) numbers(in *tools.Imported, s *tools.ImportedStage, all map[strin
 		}
 	}
 	s.Tokens.In, s.Tokens.Out = int64(count("total_isl")), int64(count("total_osl"))
-	f.rates(s, all)
+	f.rates(s)
 	if good, found := all["good_request_count"]; found && good.Avg != nil && s.Counts.Total > 0 {
 		g := &report.GoodputResult{Good: min(count("good_request_count"), s.Counts.Total), Of: s.Counts.Total}
 		g.Attainment = float64(g.Good) / float64(g.Of)
@@ -123,10 +104,10 @@ func (f *file) numbers(in *tools.Imported, s *tools.ImportedStage, all map[strin
 }
 
 // rates are over the whole run; with no other window they are those of the window too.
-func (f *file) rates(s *tools.ImportedStage, all map[string]result) {
+func (f *summary) rates(s *tools.ImportedStage) {
 	for theirs, ours := range map[string]string{"request_throughput": "request_rate", "output_token_throughput": "output_token_rate",
 		"input_token_throughput": "input_token_rate", "total_token_throughput": "total_token_rate"} {
-		if r := all[theirs]; r.Avg != nil {
+		if r := f.Metrics[theirs]; r.Avg != nil {
 			s.Rates[ours], s.Rates[ours+"_run"] = *r.Avg, *r.Avg
 		}
 	}

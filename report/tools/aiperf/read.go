@@ -15,46 +15,6 @@ import (
 // Tool is the name of the tool in plans.
 const Tool = "aiperf"
 
-// file is what is read of the summary beside its metrics.
-type file struct {
-	Version string  `json:"aiperf_version"`
-	Start   string  `json:"start_time"`
-	End     string  `json:"end_time"`
-	Cancel  bool    `json:"was_cancelled"`
-	Input   *config `json:"input_config"`
-	Errors  []struct {
-		Details struct {
-			Code    int    `json:"code"`
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"error_details"`
-		Count int `json:"count"`
-	} `json:"error_summary"`
-}
-
-type config struct {
-	Models struct {
-		Items []struct {
-			Name string `json:"name"`
-		} `json:"items"`
-	} `json:"models"`
-	Endpoint struct {
-		URLs      []string `json:"urls"`
-		Type      string   `json:"type"`
-		Streaming bool     `json:"streaming"`
-		Server    bool     `json:"use_server_token_count"`
-	} `json:"endpoint"`
-	Phases []struct {
-		Kind        string  `json:"kind"`
-		Type        string  `json:"type"`
-		Requests    int     `json:"requests"`
-		Concurrency int     `json:"concurrency"`
-		Rate        float64 `json:"rate"`
-		Duration    float64 `json:"duration"`
-		Smoothness  float64 `json:"smoothness"`
-	} `json:"phases"`
-}
-
 // Looks says whether a document is the summary or the requests.
 func Looks(doc tools.Document) bool { return looksSummary(doc) || looksRows(doc) }
 
@@ -132,16 +92,12 @@ func (p *pair) read(ctx context.Context, in *tools.Imported) error {
 }
 
 func readSummary(in *tools.Imported, s *tools.ImportedStage, doc tools.Document) error {
-	var f file
-	if err := tools.Decode(doc, &f); err != nil {
-		return err
-	}
-	var metrics map[string]json.RawMessage
-	if err := tools.Decode(doc, &metrics); err != nil {
+	f, err := readSummaryOf(doc)
+	if err != nil {
 		return err
 	}
 	in.Version = f.Version
-	if f.Cancel {
+	if f.Cancelled {
 		s.Ended = "interrupted"
 	}
 	f.server(in, s)
@@ -152,11 +108,7 @@ func readSummary(in *tools.Imported, s *tools.ImportedStage, doc tools.Document)
 		start, end = doc.End(), doc.End()
 	}
 	s.Span(start, end, start, end)
-	all, err := results(doc, metrics)
-	if err != nil {
-		return err
-	}
-	f.numbers(in, s, all)
+	f.numbers(in, s)
 	return nil
 }
 
@@ -170,7 +122,7 @@ func stampOf(text string) (float64, bool) {
 	return 0, false
 }
 
-func (f *file) server(in *tools.Imported, s *tools.ImportedStage) {
+func (f *summary) server(in *tools.Imported, s *tools.ImportedStage) {
 	c := f.Input
 	if c == nil {
 		return
@@ -181,7 +133,7 @@ func (f *file) server(in *tools.Imported, s *tools.ImportedStage) {
 	if len(c.Endpoint.URLs) > 0 {
 		in.Endpoint = c.Endpoint.URLs[0]
 	}
-	if c.Endpoint.Server {
+	if c.Endpoint.ServerTokens {
 		in.TokenCountSource = "usage"
 	}
 	in.API = runplan.API{Type: c.Endpoint.Type, Stream: c.Endpoint.Streaming}

@@ -10,30 +10,6 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// line is one request. Its stamps are wall time in ns.
-type line struct {
-	Metadata struct {
-		ID           string `json:"x_request_id"`
-		Conversation string `json:"conversation_id"`
-		Turn         int    `json:"turn_index"`
-		Issued       *int64 `json:"credit_issued_ns"`
-		Start        *int64 `json:"request_start_ns"`
-		Ack          *int64 `json:"request_ack_ns"`
-		End          *int64 `json:"request_end_ns"`
-		Phase        string `json:"benchmark_phase"`
-		Cancelled    bool   `json:"was_cancelled"`
-	} `json:"metadata"`
-	Metrics map[string]struct {
-		Value json.RawMessage `json:"value"`
-		Unit  string          `json:"unit"`
-	} `json:"metrics"`
-	Error *struct {
-		Code    *int   `json:"code"`
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
 // number is a metric of the request, times in ms.
 func (l *line) number(name string) (float64, bool) {
 	m, ok := l.Metrics[name]
@@ -189,10 +165,7 @@ func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64
 	}
 	switch {
 	case l.Error != nil:
-		code := 0
-		if l.Error.Code != nil {
-			code = *l.Error.Code
-		}
+		code := l.Error.Code
 		row.ErrorClass, row.Status = tools.Classify(code, l.Error.Type, l.Error.Message)
 		row.Error, row.HTTPStatus = tools.Brief(l.Error.Message), code
 		row.TokensIn = l.count("error_isl")

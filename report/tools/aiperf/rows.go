@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"strconv"
 
@@ -9,11 +10,11 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// requests are the requests of a stage. All stamps are wall time in ns.
-func requests(m *tools.Measurement, s *tools.Stage) tools.List {
-	all := numbers()
-	return func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
+// requests are the requests of a stage, each overwritten by the next.
+func requests(m *tools.Measurement, s *tools.Stage) tools.Stream[*line] {
+	return func(ctx context.Context) iter.Seq2[*line, error] {
+		return func(yield func(*line, error) bool) {
+			w := newLineWriter(m.Header.AnchorUnixNS)
 			n := -1
 			for r, err := range s.Requests.All(ctx) {
 				if err != nil {
@@ -23,11 +24,7 @@ func requests(m *tools.Measurement, s *tools.Stage) tools.List {
 				if n++; r.Status == report.StatusDropped {
 					continue // never sent: the tool has no row for it
 				}
-				line := object{"metadata": metadata(m, n, r), "metrics": rowMetrics(all, r)}
-				if r.Status != report.StatusOK {
-					line["error"] = failure(r)
-				}
-				if !yield(line, nil) {
+				if !yield(w.lineOf(n, r), nil) {
 					return
 				}
 			}
@@ -35,63 +32,122 @@ func requests(m *tools.Measurement, s *tools.Stage) tools.List {
 	}
 }
 
-func metadata(m *tools.Measurement, n int, r *report.Row) object {
-	wall := func(ns *int64) any { return m.Header.AnchorUnixNS + *ns }
-	out := object{"session_num": n, "x_request_id": r.ID, "x_correlation_id": r.ID, "conversation_id": strconv.Itoa(r.Session), "turn_index": r.Turn,
-		"credit_issued_ns": wall(&r.TIntended), "worker_id": "load-gen", "record_processor_id": "load-gen", "benchmark_phase": "profiling",
-		"phase_index": 0, "profiling_index": 0, "phase_name": "profiling", "phase_kind": "profiling",
-		"was_cancelled": r.Status == report.StatusCancelled, "context_overflow_skip": false, "agent_depth": 0, "root_correlation_id": r.ID}
-	start := &r.TIntended
+// lineWriter makes lines of rows. It has one line, which each row overwrites.
+type lineWriter struct {
+	anchor  int64 // wall time of the zero of the rows, unix ns
+	metrics []numbered
+	line    line
+	failure rowError
+	stamps  struct{ issued, ack, start, end int64 } // of the line
+	values  []byte                                  // of the metrics of the line
+}
+
+// numbered is a metric with the number that rows have of it.
+type numbered struct {
+	tag
+	number tools.Number
+}
+
+func newLineWriter(anchor int64) *lineWriter {
+	w := &lineWriter{anchor: anchor, line: line{Metrics: map[string]metric{}}}
+	all := numbers()
+	for _, t := range tags() {
+		if n := all[t.metric]; n != nil {
+			w.metrics = append(w.metrics, numbered{t, n})
+		}
+	}
+	return w
+}
+
+// lineOf is the line of a row, the n-th of its stage.
+func (w *lineWriter) lineOf(n int, r *report.Row) *line {
+	w.line.Metadata, w.line.Error = w.metadata(n, r), nil
+	clear(w.line.Metrics)
+	w.values = w.values[:0]
+	if r.Status == report.StatusOK {
+		w.setMetrics(r)
+		return &w.line
+	}
+	if r.TokensIn != nil { // all that the tool has of a request that did not end well
+		w.setMetric("error_isl", "tokens", float64(*r.TokensIn))
+	}
+	w.failure = failureOf(r)
+	w.line.Error = &w.failure
+	return &w.line
+}
+
+func (w *lineWriter) metadata(n int, r *report.Row) metadata {
+	at := &w.stamps
+	at.issued, at.start = w.anchor+r.TIntended, w.anchor+r.TIntended
 	if r.TSend != nil {
-		start = r.TSend
+		at.start = w.anchor + *r.TSend
 	}
-	out["request_start_ns"], out["request_end_ns"] = wall(start), wall(start)
-	if r.TFirstByte != nil {
-		out["request_ack_ns"] = wall(r.TFirstByte)
-	}
+	at.end = at.start
 	for _, end := range []*int64{r.TEnd, r.TLast, r.TFirst} {
 		if end != nil {
-			out["request_end_ns"] = wall(end)
+			at.end = w.anchor + *end
 			break
 		}
 	}
-	if r.Status == report.StatusCancelled {
-		out["cancellation_time_ns"] = out["request_end_ns"]
+	m := metadata{Phase: "profiling", Conversation: strconv.Itoa(r.Session), Issued: &at.issued, PhaseKind: "profiling",
+		PhaseName: "profiling", RecordProcessorID: "load-gen", End: &at.end, Start: &at.start, RootCorrelationID: r.ID,
+		SessionNum: n, Turn: r.Turn, Cancelled: r.Status == report.StatusCancelled, WorkerID: "load-gen",
+		CorrelationID: r.ID, ID: r.ID}
+	if r.TFirstByte != nil {
+		at.ack = w.anchor + *r.TFirstByte
+		m.Ack = &at.ack
 	}
-	return out
+	if m.Cancelled {
+		m.CancelledNS = &at.end
+	}
+	return m
 }
 
-// rowMetrics are empty but for the length of the input where the request did not end well, as the tool's are.
-func rowMetrics(all map[string]tools.Number, r *report.Row) object {
-	out := object{}
-	if r.Status != report.StatusOK {
-		if r.TokensIn != nil {
-			out["error_isl"] = object{"value": *r.TokensIn, "unit": "tokens"}
-		}
-		return out
-	}
-	for _, t := range tags() {
-		if n := all[t.metric]; n != nil {
-			if v, ok := n(r); ok {
-				out[t.name] = object{"value": v, "unit": t.unit}
-			}
+func (w *lineWriter) setMetrics(r *report.Row) {
+	for _, m := range w.metrics {
+		if v, ok := m.number(r); ok {
+			w.setMetric(m.name, m.unit, v)
 		}
 	}
 	if gaps := tools.GapsMS(r); gaps != nil {
-		out["inter_chunk_latency"] = object{"value": gaps, "unit": "ms"}
-		out["time_to_second_token"] = object{"value": gaps[0], "unit": "ms"}
+		w.setMetric("time_to_second_token", "ms", gaps[0])
+		w.setList("inter_chunk_latency", "ms", gaps)
 	}
-	return out
 }
 
-func failure(r *report.Row) object {
-	kind := r.ErrorClass
-	if kind == "" {
-		kind = r.Status
+func (w *lineWriter) setMetric(name, unit string, v float64) {
+	from := len(w.values)
+	w.values = appendNumber(w.values, v)
+	w.line.Metrics[name] = metric{Unit: unit, Value: w.values[from:]}
+}
+
+func (w *lineWriter) setList(name, unit string, list []float64) {
+	from := len(w.values)
+	separator := byte('[')
+	for _, v := range list {
+		w.values = appendNumber(append(w.values, separator), v)
+		separator = ','
 	}
-	out := object{"type": kind, "message": r.Error}
+	w.values = append(w.values, ']')
+	w.line.Metrics[name] = metric{Unit: unit, Value: w.values[from:]}
+}
+
+// appendNumber appends a number as encoding/json writes it. NaN and infinity are no JSON: the line cannot be written.
+func appendNumber(b []byte, v float64) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return append(b, text...)
+}
+
+func failureOf(r *report.Row) rowError {
+	e := rowError{Type: r.ErrorClass, Message: r.Error}
+	if e.Type == "" {
+		e.Type = r.Status
+	}
 	if r.HTTPStatus >= 400 {
-		out["code"] = r.HTTPStatus
+		e.Code = r.HTTPStatus
 	}
-	return out
+	return e
 }

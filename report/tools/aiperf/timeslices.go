@@ -7,37 +7,47 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// timeslices are the time slices of a stage, where the measurement kept any. A file that cannot be read is as one that
-// is not there: the other files stand without it.
-func timeslices(run tools.Run, m *tools.Measurement, s *tools.Stage) []object {
+// timeslicesOf are the time slices of a stage, where the measurement kept any. A file that cannot be read is as one
+// that is not there: the other files stand without it.
+func timeslicesOf(run tools.Run, m *tools.Measurement, s *tools.Stage) []timeslice {
 	all, err := report.ReadSlices(filepath.Join(report.MeasurementDir(run.Dir, m.Index), report.FileSlices))
 	if err != nil {
 		return nil
 	}
-	var out []object
-	for _, slice := range all {
-		if slice.Stage != s.StageResult.Stage || slice.Sample != 0 {
-			continue
+	var out []timeslice
+	for i := range all {
+		if all[i].Stage == s.StageResult.Stage && all[i].Sample == 0 {
+			out = append(out, timesliceOf(&all[i]))
 		}
-		one := object{"timeslice_index": slice.Slice, "start_ns": slice.StartNS, "end_ns": slice.EndNS, "request_count": scalar("requests", float64(slice.Done))}
-		if slice.Errors > 0 {
-			one["error_request_count"] = scalar("requests", float64(slice.Errors))
+	}
+	return out
+}
+
+func timesliceOf(from *report.Slice) timeslice {
+	count := func(n int) result { return scalar("requests", float64(n)) }
+	distribution := func(name string) *result {
+		m, ok := from.Metrics[name]
+		if !ok {
+			return nil
 		}
-		for name, metric := range map[string]string{"time_to_first_token": "ttft", "inter_chunk_latency": "itl"} {
-			if v, ok := slice.Metrics[metric]; ok {
-				one[name] = fromMetric("ms", v)
-			}
+		r := fromMetric("ms", m)
+		return &r
+	}
+	rate := func(name, unit string) *result {
+		v, ok := from.Rates[name]
+		if !ok {
+			return nil
 		}
-		for name, rate := range map[string]string{"request_throughput": "request_rate", "output_token_throughput": "output_token_rate"} {
-			if v, ok := slice.Rates[rate]; ok {
-				unit := "requests/sec"
-				if name == "output_token_throughput" {
-					unit = "tokens/sec"
-				}
-				one[name] = scalar(unit, v)
-			}
-		}
-		out = append(out, one)
+		r := scalar(unit, v)
+		return &r
+	}
+	out := timeslice{Index: from.Slice, StartNS: from.StartNS, EndNS: from.EndNS, RequestCount: count(from.Done),
+		TimeToFirstToken: distribution("ttft"), InterChunkLatency: distribution("itl"),
+		RequestThroughput:     rate("request_rate", "requests/sec"),
+		OutputTokenThroughput: rate("output_token_rate", "tokens/sec")}
+	if from.Errors > 0 {
+		failed := count(from.Errors)
+		out.ErrorRequestCount = &failed
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +16,6 @@ import (
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
 )
-
-type object = map[string]any
 
 // Names of the files of a folder.
 const (
@@ -54,12 +53,16 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 
 func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) []tools.File {
 	perRequest, whole := distributions(s), scalars(s)
+	doc := summaryOf(run, m, s)
+	for _, n := range slices.Concat(perRequest, whole) {
+		doc.Metrics[n.tag] = n.result
+	}
 	files := []tools.File{
-		tools.JSON(path.Join(dir, fileJSON), document(run, m, s, append(append([]named{}, perRequest...), whole...))),
+		tools.JSON(path.Join(dir, fileJSON), doc),
 		{Name: path.Join(dir, fileCSV), Write: func(_ context.Context, w io.Writer) error { return table(w, perRequest, whole) }},
 	}
-	if slices := timeslices(run, m, s); len(slices) > 0 {
-		files = append(files, tools.JSON(path.Join(dir, fileSlices), object{"timeslices": slices}))
+	if all := timeslicesOf(run, m, s); len(all) > 0 {
+		files = append(files, tools.JSON(path.Join(dir, fileSlices), timeslices{Slices: all}))
 	}
 	if s.Requests.Len() > 0 {
 		files = append(files, tools.JSONLines(path.Join(dir, fileRows), requests(m, s)))
@@ -70,24 +73,22 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 // local is a time as the tool writes it, without a zone. Ours is UTC.
 func local(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000") }
 
-func document(run tools.Run, m *tools.Measurement, s *tools.Stage, metrics []named) object {
-	doc := object{"schema_version": writtenSchema, "aiperf_version": writtenVersion, "benchmark_id": run.Report.Run.ID, "exported_by": tools.ExportedBy,
-		"token_count_source": m.TokenCountSource, "tool": m.Tool, "tool_version": m.ToolVersion,
-		"start_time": local(s.StartNS), "end_time": local(max(s.DrainEndNS, s.Window.EndNS)), "input_config": inputConfig(run, m, s),
-		"run_info":      object{"benchmark_id": run.Report.Run.ID, "trial": 0, "run_label": s.Planned.Name},
-		"was_cancelled": s.Interrupted, "is_complete": m.Complete, "error_summary": errorSummary(s)}
-	for _, n := range metrics {
-		doc[n.tag] = n.result
-	}
-	return doc
+// summaryOf is the summary of a stage but for its metrics.
+func summaryOf(run tools.Run, m *tools.Measurement, s *tools.Stage) *summary {
+	id := run.Report.Run.ID
+	return &summary{Version: writtenVersion, BenchmarkID: id, End: local(max(s.DrainEndNS, s.Window.EndNS)),
+		Errors: errorSummary(s), ExportedBy: tools.ExportedBy, Input: inputConfig(run, m, s), Complete: m.Complete,
+		RunInfo: runInfo{BenchmarkID: id, Label: &s.Planned.Name}, Schema: writtenSchema, Start: local(s.StartNS),
+		TokenCountSource: &m.TokenCountSource, Tool: &m.Tool, ToolVersion: &m.ToolVersion, Cancelled: s.Interrupted,
+		Metrics: map[string]result{}}
 }
 
 // errorSummary counts failures by class.
-func errorSummary(s *tools.Stage) []object {
-	out := []object{}
+func errorSummary(s *tools.Stage) []errorCount {
+	out := []errorCount{}
 	for _, class := range classes() {
 		if n := s.Counts.ByClass[class]; n > 0 {
-			out = append(out, object{"error_details": object{"type": class, "message": class}, "count": n})
+			out = append(out, errorCount{Count: n, Details: rowError{Type: class, Message: class}})
 		}
 	}
 	return out
@@ -99,32 +100,25 @@ func classes() []string {
 }
 
 // inputConfig is the plan in the words of the tool. It holds no header and no key.
-func inputConfig(run tools.Run, m *tools.Measurement, s *tools.Stage) object {
-	url, model := tools.Target(run.Report)
-	prompts := object{}
-	if l := m.Plan.Data.Input; l != nil {
-		prompts["isl"] = lengthOf(l)
+func inputConfig(run tools.Run, m *tools.Measurement, s *tools.Stage) *config {
+	url, name := tools.Target(run.Report)
+	data := dataset{Name: "main", Type: "synthetic", Entries: max(1, s.Counts.Total)}
+	if in, out := m.Plan.Data.Input, m.Plan.Data.Output; in != nil || out != nil {
+		data.Prompts = &prompts{Input: lengthOf(in), Output: lengthOf(out)}
 	}
-	if l := m.Plan.Data.Output; l != nil {
-		prompts["osl"] = lengthOf(l)
-	}
-	data := object{"name": "main", "type": "synthetic", "entries": max(1, s.Counts.Total)}
-	if len(prompts) > 0 {
-		data["prompts"] = prompts
-	}
-	endpoint := object{"type": endpointType(m.Plan.API.Type), "streaming": m.Plan.API.Stream}
+	c := &config{Datasets: []dataset{data}, Models: models{Items: []model{{Name: name}}}, Phases: []phase{phaseOf(s)},
+		Endpoint: endpoint{Type: endpointType(m.Plan.API.Type), Streaming: m.Plan.API.Stream}}
 	if url != "" {
-		endpoint["urls"] = []string{url}
+		c.Endpoint.URLs = []string{url}
 	}
-	return object{"models": object{"items": []object{{"name": model}}}, "endpoint": endpoint, "datasets": []object{data}, "phases": []object{phase(s)}}
+	return c
 }
 
-func lengthOf(l *runplan.Length) object {
-	out := object{"mean": l.Mean}
-	if l.Stdev > 0 {
-		out["stddev"] = l.Stdev
+func lengthOf(l *runplan.Length) *length {
+	if l == nil {
+		return nil
 	}
-	return out
+	return &length{Mean: l.Mean, Stdev: max(0, l.Stdev)}
 }
 
 func endpointType(api string) string {
@@ -137,26 +131,15 @@ func endpointType(api string) string {
 	return "chat"
 }
 
-func phase(s *tools.Stage) object {
-	out := object{"name": "profiling", "kind": "profiling", "type": "concurrency"}
-	if s.Planned.Requests > 0 {
-		out["requests"] = s.Planned.Requests
-	}
-	if s.Planned.Duration > 0 {
-		out["duration"] = s.Planned.Duration.Seconds()
-	}
-	if n := max(s.Planned.Concurrency, s.Planned.MaxInflight); n > 0 {
-		out["concurrency"] = n
-	}
+func phaseOf(s *tools.Stage) phase {
+	p := phase{Name: "profiling", Kind: "profiling", Type: "concurrency", Requests: max(0, s.Planned.Requests),
+		Duration: max(0, s.Planned.Duration.Seconds()), Concurrency: max(0, s.Planned.Concurrency, s.Planned.MaxInflight)}
 	if rate := max(s.Rate, s.Planned.Rate); rate > 0 {
-		out["type"], out["rate"] = s.Planned.Arrival, rate
-		if s.Planned.Burstiness > 0 {
-			out["smoothness"] = s.Planned.Burstiness
-		}
-	} else if out["concurrency"] == nil {
-		out["concurrency"] = max(1, s.Counts.Total)
+		p.Type, p.Rate, p.Smoothness = s.Planned.Arrival, rate, max(0, s.Planned.Burstiness)
+	} else if p.Concurrency == 0 {
+		p.Concurrency = max(1, s.Counts.Total)
 	}
-	return out
+	return p
 }
 
 // table writes the metrics with quantiles, a blank line, and the scalars.

@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
 )
@@ -20,77 +19,6 @@ const Tool = "inference-perf"
 
 // configFile says which server and how its tokens were counted.
 const configFile = "config.yaml"
-
-// file is a summary or a stage.
-type file struct {
-	Time *float64 `json:"benchmark_time_seconds"`
-	Load struct {
-		Count        int      `json:"count"`
-		Delay        *values  `json:"schedule_delay"`
-		SendDuration *float64 `json:"send_duration"`
-		Requested    *float64 `json:"requested_rate"`
-		Achieved     *float64 `json:"achieved_rate"`
-		Concurrency  *int     `json:"concurrency"`
-	} `json:"load_summary"`
-	Successes struct {
-		Count      int                 `json:"count"`
-		Latency    map[string]*values  `json:"latency"`
-		Throughput map[string]*float64 `json:"throughput"`
-		PromptLen  *values             `json:"prompt_len"`
-		Prompt     *values             `json:"prompt_tokens"`
-		OutputLen  *values             `json:"output_len"`
-		Output     *values             `json:"output_tokens"`
-		Goodput    *struct {
-			Percentage float64  `json:"goodput_percentage"`
-			Requests   *float64 `json:"request_goodput"`
-			Tokens     *float64 `json:"token_goodput"`
-			Good       int      `json:"good_requests"`
-			Total      int      `json:"total_requests"`
-		} `json:"goodput_metrics"`
-	} `json:"successes"`
-	Failures struct {
-		Count   int `json:"count"`
-		ByLabel map[string]struct {
-			Count int `json:"count"`
-		} `json:"by_label"`
-	} `json:"failures"`
-}
-
-// values are statistics; a part that is absent is nil.
-type values map[string]*float64
-
-// metric turns statistics into ours; false without a mean. The files say no count: n is that of the successful requests.
-func (v *values) metric(unit string, n int, factor float64) (report.Metric, bool) {
-	if v == nil || (*v)["mean"] == nil || n <= 0 {
-		return report.Metric{}, false
-	}
-	m := report.Metric{Unit: unit, N: int64(n), Mean: *(*v)["mean"] * factor, Quantiles: map[string]float64{}}
-	m.Sum = m.Mean * float64(n)
-	low, high := (*v)["min"], (*v)["max"]
-	if low != nil && high != nil {
-		m.Min, m.Max = *low*factor, *high*factor
-	} else {
-		m.Absent = []string{"min", "max"}
-	}
-	for ours, theirs := range quantileNames() {
-		if q := (*v)[theirs]; q != nil {
-			m.Quantiles[ours] = *q * factor
-		}
-	}
-	for _, q := range report.Quantiles {
-		if report.LowN(m.N, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
-	}
-	return m, true
-}
-
-func (v *values) total() int64 {
-	if v == nil || (*v)["total"] == nil {
-		return 0
-	}
-	return int64(min(1e15, max(0, *(*v)["total"])))
-}
 
 // Looks says whether a document is a file of the tool.
 func Looks(doc tools.Document) bool {

@@ -2,20 +2,20 @@ package inferenceperf
 
 import (
 	"context"
+	"encoding/json"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
 
 // failures counts what did not end well under the class of its error; the tool has its label of the status there.
-func (t *totals) failures(ctx context.Context) object {
-	bad := 0
+func (t *totals) failures(ctx context.Context) failures {
+	out := failures{ByLabel: map[string]label{}, Prompt: values{}}
 	for _, s := range t.stages {
 		c := s.Counts.ByStatus
-		bad += c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
+		out.Count += c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
 	}
 	took, prompts := report.NewDistribution("s"), report.NewDistribution("tokens")
-	labels, counts := map[string]object{}, map[string]int{}
 	for r := range t.requests() {
 		if !failed(r) {
 			continue
@@ -26,22 +26,20 @@ func (t *totals) failures(ctx context.Context) object {
 		if r.TokensIn != nil {
 			prompts.Add(float64(*r.TokensIn))
 		}
-		counts[class(r)]++
+		out.ByLabel[class(r)] = label{Count: out.ByLabel[class(r)].Count + 1, Messages: []message{}}
 	}
-	for label, n := range counts {
-		labels[label] = object{"count": n, "messages": []object{}}
-	}
-	t.messages(ctx, labels)
-	tokens := object{"total": 0.0, "cached": 0.0, "uncached": 0.0}
+	t.messages(ctx, out.ByLabel)
+	total := 0.0
 	if m, ok := prompts.Metric(); ok {
-		tokens = summary(m, 1)
-		tokens["total"], tokens["cached"], tokens["uncached"] = m.Sum, 0.0, m.Sum
+		out.Prompt, total = t.valuesOf(m, 1), m.Sum
 	}
-	return object{"count": bad, "request_latency": statistics(took, 1), "prompt_tokens": tokens, "by_label": labels}
+	out.Prompt.setTotals(total, 0)
+	out.Latency = t.statistics(took, 1)
+	return out
 }
 
 // messages gives each label the first text of an error that there is.
-func (t *totals) messages(ctx context.Context, labels map[string]object) {
+func (t *totals) messages(ctx context.Context, labels map[string]label) {
 	found := map[string]bool{}
 	for _, s := range t.stages {
 		for r, err := range s.Requests.Only(failed).All(ctx) {
@@ -49,9 +47,9 @@ func (t *totals) messages(ctx context.Context, labels map[string]object) {
 				t.err = err
 				return
 			}
-			if label := class(r); r.Error != "" && !found[label] {
-				found[label] = true
-				labels[label]["messages"] = []object{{"message": r.Error}}
+			if name := class(r); r.Error != "" && !found[name] {
+				found[name] = true
+				labels[name] = label{Count: labels[name].Count, Messages: []message{{Message: r.Error}}}
 			}
 			if len(found) == len(labels) {
 				return
@@ -71,39 +69,58 @@ func class(r *report.Row) string {
 	return r.Status
 }
 
-// perRequest is one request. Times are s on the monotonic clock of the measurement, as the tool's are. Prompts and
-// answers are not kept.
-func perRequest(numbers map[string]tools.Number, stage int, r *report.Row) object {
-	usage := object{}
-	if r.TokensIn != nil {
-		usage["prompt_tokens"] = *r.TokensIn
-	}
-	if r.TokensOut != nil {
-		usage["completion_tokens"] = *r.TokensOut
-		usage["total_tokens"] = *r.TokensOut + value(r.TokensIn)
-	}
-	times, which := eventTimes(r)
-	info := object{
-		"request_metrics": object{"text": object{"input_tokens": value(r.TokensIn)}, "image": nil, "video": nil, "audio": nil},
-		"response_metrics": object{"output_tokens": value(r.TokensOut), "server_usage": usage, "response_chunks": []string{},
-			"chunk_times": times, "output_token_times": times},
-		"extra_info":   object{"stage": stage, "request_id": r.ID, "times": which, "exported_by": tools.ExportedBy},
-		"lora_adapter": nil, "graph_event_id": nil, "labels": object{}, "input_tokens": value(r.TokensIn),
-	}
-	out := object{"start_time": at(r.TSend, &r.TIntended), "end_time": at(r.TEnd, r.TLast, r.TSend, &r.TIntended), "request": "", "response": "",
-		"info": info, "error": nil, "computed_metrics": computed(numbers, r)}
+// requestWriter makes entries of the list of requests. It has one entry, which each row overwrites.
+type requestWriter struct {
+	ttfc, e2e, tpot, ntpot tools.Number
+	request                request
+	failure                requestError
+	computed               computed
+	start, end             float64
+	tokensIn, tokensOut    int // 0 where they are not known
+	tokens                 int
+	times                  []float64
+}
+
+func newRequestWriter() *requestWriter {
+	n := tools.Numbers()
+	return &requestWriter{ttfc: n["ttfc"], e2e: n["e2e"], tpot: n["tpot"], ntpot: n["ntpot"], times: []float64{}}
+}
+
+// requestOf is the entry of a row. Times are s on the monotonic clock of the measurement, as the tool's are. Prompts
+// and answers are not kept.
+func (w *requestWriter) requestOf(stage int, r *report.Row) *request {
+	w.start, w.end = at(r.TSend, &r.TIntended), at(r.TEnd, r.TLast, r.TSend, &r.TIntended)
+	w.tokensIn, w.tokensOut = value(r.TokensIn), value(r.TokensOut)
+	w.request = request{Computed: &w.computed, End: &w.end, Info: w.info(stage, r), Request: json.RawMessage(`""`),
+		Start: &w.start}
+	w.compute(r)
 	if r.Status != report.StatusOK {
-		out["error"] = object{"error_type": class(r), "error_msg": r.Error}
+		w.failure = requestError{Type: class(r), Message: r.Error}
+		w.request.Error = &w.failure
 	}
-	return out
+	return &w.request
+}
+
+func (w *requestWriter) info(stage int, r *report.Row) info {
+	said := usage{Completion: r.TokensOut, Prompt: r.TokensIn}
+	if r.TokensOut != nil {
+		w.tokens = *r.TokensOut + w.tokensIn
+		said.Total = &w.tokens
+	}
+	var which string
+	w.times, which = appendEventTimes(w.times[:0], r)
+	return info{InputTokens: &w.tokensIn, Labels: json.RawMessage("{}"),
+		Extra:       extraInfo{ExportedBy: tools.ExportedBy, ID: &r.ID, Stage: &stage, Times: which},
+		RequestInfo: requestInfo{Text: textInfo{InputTokens: &w.tokensIn}},
+		Response: responseInfo{ChunkTimes: w.times, TokenTimes: w.times, OutputTokens: &w.tokensOut,
+			Chunks: json.RawMessage("[]"), Usage: said}}
 }
 
 // ends says that of the stamps of events only the first and the last are known.
 const ends = "first and last token"
 
-// eventTimes are the stamps of token events in s: all where the gaps were recorded.
-func eventTimes(r *report.Row) (times []float64, which string) {
-	times = []float64{}
+// appendEventTimes appends the stamps of token events in s: all where the gaps were recorded.
+func appendEventTimes(times []float64, r *report.Row) (all []float64, which string) {
 	if r.TFirst == nil {
 		return times, ends
 	}
@@ -140,19 +157,16 @@ func value(n *int) int {
 	return *n
 }
 
-// computed are the latencies of the request in s; what does not exist is left out.
-func computed(numbers map[string]tools.Number, r *report.Row) object {
-	out := object{}
-	for key, metric := range map[string]string{"request_latency": "e2e", "time_to_first_token": "ttfc", "time_per_output_token": "tpot",
-		"normalized_time_per_output_token": "ntpot"} {
-		if v, ok := numbers[metric](r); ok {
-			out[key] = v / 1e3
+// compute sets the latencies of the request in s; what does not exist is left out.
+func (w *requestWriter) compute(r *report.Row) {
+	seconds := func(n tools.Number) *float64 {
+		v, ok := n(r)
+		if !ok {
+			return nil
 		}
+		v /= 1e3
+		return &v
 	}
-	for key, n := range map[string]*int{"input_tokens": r.TokensIn, "output_tokens": r.TokensOut} {
-		if n != nil {
-			out[key] = *n
-		}
-	}
-	return out
+	w.computed = computed{InputTokens: r.TokensIn, NormalizedPerToken: seconds(w.ntpot), OutputTokens: r.TokensOut,
+		Request: seconds(w.e2e), PerToken: seconds(w.tpot), FirstToken: seconds(w.ttfc)}
 }

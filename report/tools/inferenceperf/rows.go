@@ -13,36 +13,6 @@ import (
 	"bflow.dev/bflow/report/tools"
 )
 
-// oneRequest is an entry of the list of requests. Its times are s on a monotonic clock.
-type oneRequest struct {
-	Start *float64 `json:"start_time"`
-	End   *float64 `json:"end_time"`
-	Info  struct {
-		Input    *int `json:"input_tokens"`
-		Response struct {
-			Output *int `json:"output_tokens"`
-			Usage  struct {
-				Prompt     *int `json:"prompt_tokens"`
-				Completion *int `json:"completion_tokens"`
-			} `json:"server_usage"`
-			Times  []float64 `json:"output_token_times"`
-			Chunks []float64 `json:"chunk_times"`
-		} `json:"response_metrics"`
-		Extra struct {
-			Stage *int   `json:"stage"`
-			ID    string `json:"request_id"`
-			Times string `json:"times"`
-		} `json:"extra_info"`
-		Stage *int `json:"stage_id"`
-	} `json:"info"`
-	Stage    *int   `json:"stage_id"`
-	Response string `json:"response"`
-	Error    *struct {
-		Type    string `json:"error_type"`
-		Message string `json:"error_msg"`
-	} `json:"error"`
-}
-
 // readRows files the requests of a run of the tool under its stages: by the stage that an entry names, else by the
 // counts of the stages in the order of the starts. It returns their number; before others were read of other runs.
 func readRows(ctx context.Context, in *tools.Imported, stages []tools.ImportedStage, doc *tools.Document, before int) (int, error) {
@@ -130,11 +100,11 @@ func (l *placed) place(stages []tools.ImportedStage, before int) {
 }
 
 // all yields the entries and their numbers in the file.
-func (l *placed) all(ctx context.Context) iter.Seq2[int, *oneRequest] {
-	return func(yield func(int, *oneRequest) bool) {
+func (l *placed) all(ctx context.Context) iter.Seq2[int, *request] {
+	return func(yield func(int, *request) bool) {
 		i := 0
 		for element, err := range l.doc.Each(ctx, "") {
-			var r oneRequest
+			var r request
 			if err == nil {
 				err = tools.DecodeElement(l.doc, "", i, element, &r)
 			}
@@ -167,7 +137,7 @@ func (l *placed) rows(stage int) tools.ImportedRows {
 }
 
 // isBroken says whether an answer is no failure to the tool and holds an error event.
-func (r *oneRequest) isBroken() bool {
+func (r *request) isBroken() bool {
 	return r.Error == nil && (strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
 }
 
@@ -180,7 +150,7 @@ func pick(counts ...*int) *int {
 	return nil
 }
 
-func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
+func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
 	stamp := func(t float64) *int64 {
 		ns, ok := tools.Since(first, t)
 		if !ok {
@@ -192,8 +162,12 @@ func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
 	if send == nil {
 		return report.Row{}, nil, false
 	}
-	row := report.Row{ID: r.Info.Extra.ID, Session: n, Phase: report.PhaseMeasured, Status: report.StatusOK, TIntended: *send, TSend: send,
-		TokensIn: pick(r.Info.Input, r.Info.Response.Usage.Prompt), TokensOut: pick(r.Info.Response.Output, r.Info.Response.Usage.Completion), TokenSource: "tokenizer"}
+	row := report.Row{Session: n, Phase: report.PhaseMeasured, Status: report.StatusOK, TIntended: *send, TSend: send,
+		TokensIn:  pick(r.Info.InputTokens, r.Info.Response.Usage.Prompt),
+		TokensOut: pick(r.Info.Response.OutputTokens, r.Info.Response.Usage.Completion), TokenSource: "tokenizer"}
+	if id := r.Info.Extra.ID; id != nil {
+		row.ID = *id
+	}
 	if row.ID == "" {
 		row.ID = fmt.Sprintf("request-%d", n)
 	}
@@ -205,9 +179,9 @@ func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
 		row.Error, row.TokensOut = tools.Brief(r.Error.Message), nil
 		return row, nil, true
 	}
-	times := r.Info.Response.Times
+	times := r.Info.Response.TokenTimes
 	if len(times) == 0 {
-		times = r.Info.Response.Chunks
+		times = r.Info.Response.ChunkTimes
 	}
 	if len(times) == 0 {
 		return row, nil, true
@@ -217,7 +191,7 @@ func (r *oneRequest) row(first float64, n int) (report.Row, []float64, bool) {
 	if row.TFirst == nil || row.TLast == nil || r.Info.Extra.Times == ends { // ours may hold the first and the last only
 		return row, nil, row.TFirst != nil && row.TLast != nil
 	}
-	chunks := r.Info.Response.Chunks // one per event; the times of tokens repeat within an event
+	chunks := r.Info.Response.ChunkTimes // one per event; the times of tokens repeat within an event
 	if len(chunks) == 0 {
 		return row, nil, true
 	}

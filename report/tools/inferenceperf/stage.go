@@ -13,7 +13,7 @@ import (
 // readStage reads the stage of that index. It begins where the one before it has ended, and the first of a run of the
 // tool when its file says so, but not before that.
 func readStage(in *tools.Imported, doc tools.Document, c configuration, index int, first bool) (tools.ImportedStage, error) {
-	var f file
+	var f lifecycle
 	if err := tools.Decode(doc, &f); err != nil {
 		return tools.ImportedStage{}, err
 	}
@@ -41,11 +41,12 @@ func readStage(in *tools.Imported, doc tools.Document, c configuration, index in
 	return s, nil
 }
 
-func (f *file) planned(c configuration, index int) runplan.Stage {
+func (f *lifecycle) planned(c configuration, index int) runplan.Stage {
 	s := runplan.Stage{Name: "stage-" + strconv.Itoa(index), Measure: true, Shape: runplan.ShapeThroughput}
+	streams := f.Load.concurrency()
 	switch {
-	case f.Load.Concurrency != nil && *f.Load.Concurrency > 0 && (c.Load.Type == "concurrent" || c.Load.Type == ""):
-		s.Shape, s.Concurrency, s.Name = runplan.ShapeClosed, *f.Load.Concurrency, fmt.Sprintf("concurrency-%d", *f.Load.Concurrency)
+	case streams > 0 && (c.Load.Type == "concurrent" || c.Load.Type == ""):
+		s.Shape, s.Concurrency, s.Name = runplan.ShapeClosed, streams, fmt.Sprintf("concurrency-%d", streams)
 	case f.Load.Requested != nil && *f.Load.Requested > 0:
 		s.Shape, s.Rate, s.Name = runplan.ShapeOpen, *f.Load.Requested, fmt.Sprintf("rate-%g", *f.Load.Requested)
 		s.Arrival = "poisson" // its constant load has random gaps too
@@ -54,7 +55,7 @@ func (f *file) planned(c configuration, index int) runplan.Stage {
 }
 
 // counts: requests that are in neither list were cut off.
-func (f *file) counts() report.Counts {
+func (f *lifecycle) counts() report.Counts {
 	c := report.Counts{ByStatus: map[string]int{}, All: max(0, f.Load.Count)}
 	for status, n := range map[string]int{report.StatusOK: f.Successes.Count, report.StatusFailed: f.Failures.Count,
 		report.StatusCut: f.Load.Count - f.Successes.Count - f.Failures.Count} {
@@ -87,42 +88,48 @@ func statusOf(label string) int {
 	return n
 }
 
-func (f *file) metrics(s *tools.ImportedStage) {
-	for theirs, ours := range map[string]string{"request_latency": "e2e", "normalized_time_per_output_token": "ntpot", "time_per_output_token": "tpot",
-		"time_to_first_token": "ttfc", "inter_token_latency": "itl_perceived"} {
-		if m, ok := f.Successes.Latency[theirs].metric(report.Unit(ours), f.Successes.Count, 1e3); ok {
+func (f *lifecycle) metrics(s *tools.ImportedStage) {
+	ok := &f.Successes
+	for ours, v := range map[string]values{"e2e": ok.Latency.Request, "ntpot": ok.Latency.NormalizedPerToken,
+		"tpot": ok.Latency.PerToken, "ttfc": ok.Latency.FirstToken, "itl_perceived": ok.Latency.InterToken} {
+		if m, found := v.metric(report.Unit(ours), ok.Count, 1e3); found {
 			s.Metrics[ours] = m
 		}
 	}
-	if m, ok := f.Load.Delay.metric("ms", f.Load.Count, 1e3); ok {
+	if m, found := f.Load.Delay.metric("ms", f.Load.Count, 1e3); found {
 		s.Metrics["sched_lag"] = m
 	}
-	// prompt_len was dropped in 0.7; output_tokens are the server's, output_len the tool's tokenizer's.
-	for ours, from := range map[string][]*values{"tokens_in": {f.Successes.Prompt, f.Successes.PromptLen}, "tokens_out": {f.Successes.OutputLen, f.Successes.Output}} {
+	var promptLen values
+	if ok.PromptLen != nil {
+		promptLen = *ok.PromptLen
+	}
+	for ours, from := range map[string][]values{"tokens_in": {ok.Prompt, promptLen},
+		"tokens_out": {ok.OutputLen, ok.Output}} {
 		for _, v := range from {
-			if m, ok := v.metric("tokens", f.Successes.Count, 1); ok {
+			if m, found := v.metric("tokens", ok.Count, 1); found {
 				s.Metrics[ours] = m
 				break
 			}
 		}
 	}
-	s.Tokens.In, s.Tokens.Out = f.Successes.Prompt.total(), f.Successes.Output.total()
+	s.Tokens.In, s.Tokens.Out = ok.Prompt.total(), ok.Output.total()
 	if s.Tokens.In == 0 {
 		s.Tokens.In = int64(s.Metrics["tokens_in"].Sum + .5)
 	}
 	if s.Tokens.Out == 0 {
 		s.Tokens.Out = int64(s.Metrics["tokens_out"].Sum + .5)
 	}
-	if v := f.Successes.Prompt; v != nil && (*v)["cached"] != nil && *(*v)["cached"] > 0 {
-		s.Tokens.Cached, s.Tokens.CachedOf = int64(*(*v)["cached"]), s.Tokens.In
+	if cached := ok.Prompt[statCached]; cached != nil && *cached > 0 {
+		s.Tokens.Cached, s.Tokens.CachedOf = int64(*cached), s.Tokens.In
 	}
 }
 
 // rates are over the whole run; with no other window they are those of the window too.
-func (f *file) rates(s *tools.ImportedStage) {
-	for theirs, ours := range map[string]string{"input_tokens_per_sec": "input_token_rate", "output_tokens_per_sec": "output_token_rate",
-		"total_tokens_per_sec": "total_token_rate", "requests_per_sec": "request_rate"} {
-		if v := f.Successes.Throughput[theirs]; v != nil {
+func (f *lifecycle) rates(s *tools.ImportedStage) {
+	from := &f.Successes.Throughput
+	for ours, v := range map[string]*float64{"input_token_rate": from.InputTokens, "output_token_rate": from.OutputTokens,
+		"total_token_rate": from.TotalTokens, "request_rate": from.Requests} {
+		if v != nil {
 			s.Rates[ours], s.Rates[ours+"_run"] = *v, *v
 		}
 	}

@@ -2,6 +2,7 @@ package inferenceperf
 
 import (
 	"iter"
+	"slices"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
@@ -9,31 +10,26 @@ import (
 
 // totals are the numbers over stages of a measurement.
 type totals struct {
-	stages []*tools.Stage
-	err    error // of a distribution that cannot be read
-}
-
-// quantileNames are the tool's names of our quantiles.
-func quantileNames() map[string]string {
-	return map[string]string{"p0_1": "p0.1", "p1": "p1", "p5": "p5", "p10": "p10", "p25": "p25", "p50": "median", "p75": "p75", "p90": "p90",
-		"p95": "p95", "p99": "p99", "p99_9": "p99.9"}
+	stages      []*tools.Stage
+	percentiles []float64 // nil = all
+	err         error     // of a distribution that cannot be read
 }
 
 // merged is a metric over the stages, in the unit that factor makes of ours: from the distributions, from the requests
-// where those say it, else, for one stage alone, from its summary. nil, which the tool writes for nothing, where there is
+// where those say it, else, for one stage alone, from its summary. nil, which the tool writes as null, where there is
 // none.
-func (t *totals) merged(metric string, factor float64) any {
+func (t *totals) merged(metric string, factor float64) values {
 	d := report.NewDistribution("")
 	n, known := tools.Numbers()[metric]
 	for _, s := range t.stages {
-		values, err := s.Distribution(metric)
+		have, err := s.Distribution(metric)
 		switch {
 		case err != nil:
 			t.err = err
-		case values != nil && d.N() == 0:
-			d = values
-		case values != nil:
-			d.Merge(values)
+		case have != nil && d.N() == 0:
+			d = have
+		case have != nil:
+			d.Merge(have)
 		case known:
 			for r := range s.Requests.Numbers() {
 				if v, ok := n(r); ok && r.Status == report.StatusOK {
@@ -44,10 +40,10 @@ func (t *totals) merged(metric string, factor float64) any {
 	}
 	if d.N() == 0 && len(t.stages) == 1 {
 		if m, ok := t.stages[0].Metrics[metric]; ok {
-			return summary(m, factor)
+			return t.valuesOf(m, factor)
 		}
 	}
-	return statistics(d, factor)
+	return t.statistics(d, factor)
 }
 
 // requests yields the numbers of the requests of all stages.
@@ -63,23 +59,24 @@ func (t *totals) requests() iter.Seq[*report.Row] {
 	}
 }
 
-func statistics(d *report.Distribution, factor float64) any {
+func (t *totals) statistics(d *report.Distribution, factor float64) values {
 	m, ok := d.Metric()
 	if !ok {
 		return nil
 	}
-	return summary(m, factor)
+	return t.valuesOf(m, factor)
 }
 
-func summary(m report.Metric, factor float64) object {
-	out := object{"mean": m.Mean * factor}
-	if m.Has("min") && m.Has("max") {
-		out["min"], out["max"] = m.Min*factor, m.Max*factor
+// valuesOf turns a metric into statistics with the percentiles that were asked for, each multiplied by factor.
+func (t *totals) valuesOf(m report.Metric, factor float64) values {
+	v := valuesOf(m, factor)
+	if t.percentiles == nil {
+		return v
 	}
-	for ours, theirs := range quantileNames() {
-		if v, ok := m.Quantiles[ours]; ok {
-			out[theirs] = v * factor
+	for _, name := range quantileNames() {
+		if !slices.ContainsFunc(t.percentiles, func(p float64) bool { return percentileName(p) == name }) {
+			delete(v, name)
 		}
 	}
-	return out
+	return v
 }

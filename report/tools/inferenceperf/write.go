@@ -6,14 +6,14 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"path"
+	"slices"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
-
-type object = map[string]any
 
 // Names of the files of a folder.
 const (
@@ -28,13 +28,14 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	notePercentiles(run)
 	var files []tools.File
 	for i := range ms {
 		dir := ""
 		if len(ms) > 1 {
 			dir = fmt.Sprintf("%d", ms[i].Index)
 		}
-		more, err := folder(ctx, dir, &ms[i])
+		more, err := folder(ctx, run, dir, &ms[i])
 		if err != nil {
 			return nil, err
 		}
@@ -43,21 +44,31 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	return files, nil
 }
 
-func folder(ctx context.Context, dir string, m *tools.Measurement) ([]tools.File, error) {
-	whole, requests := &totals{}, 0
+// notePercentiles notes those that were asked for and that no summary has.
+func notePercentiles(run tools.Run) {
+	written := slices.Collect(maps.Values(quantileNames()))
+	for i, p := range run.Percentiles {
+		if run.Note != nil && !slices.Contains(written, percentileName(p)) && !slices.Contains(run.Percentiles[:i], p) {
+			run.Note(fmt.Sprintf("percentile %g is not one that load-gen writes in this format", p))
+		}
+	}
+}
+
+func folder(ctx context.Context, run tools.Run, dir string, m *tools.Measurement) ([]tools.File, error) {
+	whole, requests := &totals{percentiles: run.Percentiles}, 0
 	var files []tools.File
 	for i := range m.Stages {
 		s := &m.Stages[i]
 		whole.stages = append(whole.stages, s)
 		requests += s.Requests.Len()
-		doc, err := lifecycle(ctx, m, &totals{stages: whole.stages[i:]})
+		doc, err := lifecycleOf(ctx, m, &totals{stages: whole.stages[i:], percentiles: run.Percentiles})
 		if err != nil {
 			return nil, err
 		}
-		stageOnly(doc["load_summary"].(object), s)
+		addStage(&doc.Load, s)
 		files = append(files, tools.JSON(path.Join(dir, fmt.Sprintf(fileStage, i)), doc))
 	}
-	doc, err := lifecycle(ctx, m, whole)
+	doc, err := lifecycleOf(ctx, m, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +79,15 @@ func folder(ctx context.Context, dir string, m *tools.Measurement) ([]tools.File
 	return files, nil
 }
 
-// everyRequest is the list of the requests of all stages.
-func everyRequest(m *tools.Measurement) tools.List {
-	numbers := tools.Numbers()
-	return func(ctx context.Context) iter.Seq2[any, error] {
-		return func(yield func(any, error) bool) {
+// everyRequest is the list of the requests of all stages, each overwritten by the next.
+func everyRequest(m *tools.Measurement) tools.Stream[*request] {
+	return func(ctx context.Context) iter.Seq2[*request, error] {
+		return func(yield func(*request, error) bool) {
+			w := newRequestWriter()
 			for i := range m.Stages {
-				list := tools.RequestsAs(m.Stages[i].Requests, func(r *report.Row) any { return perRequest(numbers, i, r) })
-				for request, err := range list(ctx) {
-					if !yield(request, err) {
+				of := func(r *report.Row) *request { return w.requestOf(i, r) }
+				for one, err := range tools.StreamRequests(m.Stages[i].Requests, of)(ctx) {
+					if !yield(one, err) || err != nil {
 						return
 					}
 				}
@@ -85,54 +96,47 @@ func everyRequest(m *tools.Measurement) tools.List {
 	}
 }
 
-// stageOnly adds what only the file of a stage has.
-func stageOnly(load object, s *tools.Stage) {
-	load["send_duration"] = float64(s.EndNS-s.StartNS) / 1e9
-	load["requested_rate"], load["concurrency"] = s.Rates["offered_rate"], nil
+// addStage adds what only the file of a stage has.
+func addStage(to *load, s *tools.Stage) {
+	sending := float64(s.EndNS-s.StartNS) / 1e9
+	requested, achieved := s.Rates["offered_rate"], s.Rates["achieved_rate"]
 	if s.Rate > 0 {
-		load["requested_rate"] = s.Rate
+		requested = s.Rate
 	}
+	var streams *int
 	if n := s.Planned.Concurrency; n > 0 {
-		load["concurrency"] = n
+		streams = &n
 	}
-	load["achieved_rate"] = s.Rates["achieved_rate"]
+	to.SendDuration, to.Requested, to.Achieved = &sending, &requested, &achieved
+	to.Concurrency = &streams
 }
 
-// lifecycle is the report over stages.
-func lifecycle(ctx context.Context, m *tools.Measurement, t *totals) (object, error) {
-	count, ok, images := 0, 0, 0.0
+// lifecycleOf is the report over stages.
+func lifecycleOf(ctx context.Context, m *tools.Measurement, t *totals) (*lifecycle, error) {
+	count, ok := 0, 0
 	for _, s := range t.stages {
 		count += s.Counts.Total - s.Counts.ByStatus[report.StatusDropped]
 		ok += s.Counts.ByStatus[report.StatusOK]
 	}
-	successes := object{
-		"count": ok, "latency": t.latencies(), "throughput": throughput(t.stages, images), "request_size_bytes": t.sizes(),
-		"image": media("pixels", "bytes", "aspect_ratio"), "video": media("frames", "pixels", "bytes", "aspect_ratio"), "audio": media("seconds", "bytes"),
-		"prompt_tokens": t.promptTokens(), "prompt_len": t.merged("tokens_in", 1), "output_len": t.merged("tokens_out", 1),
-		"output_tokens": t.outputTokens(), "token_count_mismatches": 0, "client_fallback_requests": object{"prompt": 0, "output": 0},
-	}
-	if g := goodput(t.stages); g != nil {
-		successes["goodput_metrics"] = g
-	}
-	doc := object{
-		"benchmark_time_seconds": length(t.stages),
-		"load_summary":           object{"count": count, "schedule_delay": t.delays()},
-		"successes":              successes, "failures": t.failures(ctx),
-		"exported_by": tools.ExportedBy, "tool": m.Tool, "tool_version": m.ToolVersion, "token_count_source": m.TokenCountSource,
-	}
+	promptLen, seconds := t.merged("tokens_in", 1), length(t.stages)
+	doc := &lifecycle{Time: &seconds, ExportedBy: tools.ExportedBy, Failures: t.failures(ctx),
+		Load: load{Count: count, Delay: t.delays()},
+		Successes: successes{Count: ok, Goodput: goodputOf(t.stages), Latency: t.latencies(),
+			OutputLen: t.merged("tokens_out", 1), Output: t.outputTokens(), PromptLen: &promptLen, Prompt: t.promptTokens(),
+			RequestSize: t.sizes(), Throughput: throughputOf(t.stages)},
+		TokenCountSource: &m.TokenCountSource, Tool: &m.Tool, ToolVersion: &m.ToolVersion}
 	return doc, t.err
 }
 
 // latencies are of the requests that ended well. Time to first token is to the first content: the tool does not see
 // reasoning. Its gaps are perceived ones, 0 between tokens of one event.
-func (t *totals) latencies() object {
-	return object{"request_latency": t.merged("e2e", 1e-3), "normalized_time_per_output_token": t.merged("ntpot", 1e-3),
-		"time_per_output_token": t.merged("tpot", 1e-3), "time_to_first_token": t.merged("ttfc", 1e-3),
-		"inter_token_latency": t.merged("itl_perceived", 1e-3)}
+func (t *totals) latencies() latency {
+	return latency{InterToken: t.merged("itl_perceived", 1e-3), NormalizedPerToken: t.merged("ntpot", 1e-3),
+		Request: t.merged("e2e", 1e-3), PerToken: t.merged("tpot", 1e-3), FirstToken: t.merged("ttfc", 1e-3)}
 }
 
 // delays are send - intended, whatever became of the request.
-func (t *totals) delays() any {
+func (t *totals) delays() values {
 	d := report.NewDistribution("s")
 	for r := range t.requests() {
 		if r.TSend != nil {
@@ -140,7 +144,7 @@ func (t *totals) delays() any {
 		}
 	}
 	if d.N() > 0 {
-		return statistics(d, 1)
+		return t.statistics(d, 1)
 	}
 	return t.merged("sched_lag", 1e-3)
 }
@@ -154,87 +158,82 @@ func length(stages []*tools.Stage) float64 {
 	return float64(last-first) / 1e9
 }
 
-// throughput is over the whole run, drain included.
-func throughput(stages []*tools.Stage, media float64) object {
-	total := length(stages)
+// throughputOf is over the whole run, drain included. Requests of ours have no media.
+func throughputOf(stages []*tools.Stage) throughput {
 	var in, out int64
 	ok := 0
 	for _, s := range stages {
 		in, out, ok = in+s.Tokens.In, out+s.Tokens.Out, ok+s.Counts.ByStatus[report.StatusOK]
 	}
-	r := object{"images_per_sec": media, "videos_per_sec": media, "audios_per_sec": media}
-	for key, name := range map[string]string{"input_tokens_per_sec": "input_token_rate_run", "output_tokens_per_sec": "output_token_rate_run",
-		"total_tokens_per_sec": "total_token_rate_run", "requests_per_sec": "request_rate_run"} {
-		n := map[string]float64{"input_token_rate_run": float64(in), "output_token_rate_run": float64(out),
-			"total_token_rate_run": float64(in + out), "request_rate_run": float64(ok)}[name]
-		r[key] = 0.0
+	total, media := length(stages), 0.0
+	rate := func(n float64, name string) *float64 {
+		v := 0.0
 		if total > 0 {
-			r[key] = n / total
+			v = n / total
 		}
-		if v, given := stages[0].Rates[name]; given && len(stages) == 1 {
-			r[key] = v
+		if given, found := stages[0].Rates[name]; found && len(stages) == 1 {
+			v = given
 		}
+		return &v
 	}
-	return r
+	return throughput{Audios: &media, Images: &media, Videos: &media,
+		InputTokens:  rate(float64(in), "input_token_rate_run"),
+		OutputTokens: rate(float64(out), "output_token_rate_run"),
+		Requests:     rate(float64(ok), "request_rate_run"),
+		TotalTokens:  rate(float64(in+out), "total_token_rate_run")}
 }
 
-func (t *totals) sizes() any {
+func (t *totals) sizes() values {
 	d := report.NewDistribution("bytes")
 	for r := range t.requests() {
 		if r.Status == report.StatusOK && r.BytesOut > 0 {
 			d.Add(float64(r.BytesOut))
 		}
 	}
-	return statistics(d, 1)
+	return t.statistics(d, 1)
 }
 
-func media(fields ...string) object {
-	out := object{"count": nil}
-	for _, f := range fields {
-		out[f] = nil
-	}
-	return out
-}
-
-func (t *totals) promptTokens() object {
-	out := object{}
-	if s, ok := t.merged("tokens_in", 1).(object); ok {
-		out = s
+func (t *totals) promptTokens() values {
+	out := t.merged("tokens_in", 1)
+	if out == nil {
+		out = values{}
 	}
 	var in, cached int64
 	for _, s := range t.stages {
 		in, cached = in+s.Tokens.In, cached+s.Tokens.Cached
 	}
-	out["total"], out["cached"], out["uncached"] = float64(in), float64(cached), float64(in-cached)
+	out.setTotals(float64(in), float64(cached))
 	return out
 }
 
-func (t *totals) outputTokens() object {
-	out := object{}
-	if s, ok := t.merged("tokens_out", 1).(object); ok {
-		out = s
+func (t *totals) outputTokens() values {
+	out := t.merged("tokens_out", 1)
+	if out == nil {
+		out = values{}
 	}
 	var n int64
 	for _, s := range t.stages {
 		n += s.Tokens.Out
 	}
-	out["total"] = float64(n)
+	out.set(statTotal, float64(n))
 	return out
 }
 
-// goodput is a share of the successful requests in percent: the tool leaves failed ones out.
-func goodput(stages []*tools.Stage) any {
-	good, ok, rate, tokens, window := 0, 0, 0.0, 0.0, 0.0
+// goodputOf is a share of the successful requests: the tool leaves failed ones out.
+func goodputOf(stages []*tools.Stage) *goodput {
+	var good, ok int
+	var rate, tokens, window float64
 	for _, s := range stages {
 		if s.Goodput == nil {
 			return nil
 		}
 		good, ok = good+s.Goodput.Good, ok+s.Counts.ByStatus[report.StatusOK]
-		rate, tokens, window = rate+s.Goodput.RequestsPerS*s.WindowS, tokens+s.Goodput.TokensPerS*s.WindowS, window+s.WindowS
+		rate, tokens = rate+s.Goodput.RequestsPerS*s.WindowS, tokens+s.Goodput.TokensPerS*s.WindowS
+		window += s.WindowS
 	}
 	if ok == 0 || window <= 0 {
 		return nil
 	}
-	return object{"goodput_percentage": 100 * float64(good) / float64(ok), "request_goodput": rate / window, "token_goodput": tokens / window,
-		"good_requests": good, "total_requests": ok}
+	rate, tokens = rate/window, tokens/window
+	return &goodput{Good: good, Percentage: 100 * float64(good) / float64(ok), Requests: &rate, Tokens: &tokens, Total: ok}
 }

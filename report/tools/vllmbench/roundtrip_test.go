@@ -28,7 +28,7 @@ func again(t *testing.T, path string, lines bool) (written, original []byte) {
 		results = append(results, r)
 	}
 	if lines {
-		return structtest.Written(t, tools.JSONLines("", tools.ListOf(results))), original
+		return structtest.Written(t, tools.JSONLines("", tools.StreamOf(results))), original
 	}
 	return structtest.Written(t, tools.JSON("", results[0])), original
 }

@@ -41,7 +41,7 @@ func write(ctx context.Context, run tools.Run, detailed bool) ([]tools.File, err
 		}
 	}
 	const name = "vllm-bench.json"
-	file := tools.JSONLines(name, tools.ListOf(results))
+	file := tools.JSONLines(name, tools.StreamOf(results))
 	if len(results) == 1 && !run.Lines {
 		file = tools.JSON(name, results[0])
 	}
