@@ -86,6 +86,8 @@ func (o *output) choose() error {
 		if g := o.Generation; o.Format == words.FormatGuideLLM && g != "" && g != "0.7" {
 			o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
 		}
+	case words.FormatInference:
+		asked.Percentiles = o.Percentiles
 	case words.FormatVLLMBench, words.FormatVLLMDetailed:
 		asked.Lines, asked.Latencies, asked.Percentiles = o.Append, o.Metrics, o.Percentiles
 	}
@@ -95,15 +97,9 @@ func (o *output) choose() error {
 	return err
 }
 
-// chosen is a file of the exporter with what was asked for alone, or as the kind of file that was asked for.
+// chosen is a file of the exporter, or it as the kind of file that was asked for.
 func (o *output) chosen(f export.File) export.File {
-	change := func(data []byte) ([]byte, error) { return data, nil }
-	switch {
-	case o.Format == words.FormatInference && o.Percentiles != nil && path.Base(f.Name) != perRequest:
-		change = func(data []byte) ([]byte, error) { return o.inferencePerf(f.Name, data) }
-	case (o.Format == words.FormatGuideLLM || o.Format == words.FormatGuideLLM03) && o.isYAML():
-		change = asYAML
-	default:
+	if o.Format != words.FormatGuideLLM && o.Format != words.FormatGuideLLM03 || !o.isYAML() {
 		return f
 	}
 	return export.File{Name: f.Name, Write: func(ctx context.Context, w io.Writer) error {
@@ -111,7 +107,7 @@ func (o *output) chosen(f export.File) export.File {
 		if err := f.Write(ctx, &text); err != nil {
 			return err
 		}
-		data, err := change(text.Bytes())
+		data, err := asYAML(text.Bytes())
 		if err == nil {
 			_, err = w.Write(data)
 		}
