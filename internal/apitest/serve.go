@@ -249,8 +249,15 @@ func merge(into, change Object) {
 }
 
 func (x exchange) delete() {
+	var o metav1.DeleteOptions
+	_ = json.NewDecoder(x.r.Body).Decode(&o) // most clients send none
 	x.mu.Lock()
 	obj, deleted := clone(x.objects[x.q.Path]), x.deleted
+	if p := o.Preconditions; obj != nil && p != nil && p.UID != nil && string(*p.UID) != metadata(obj)["uid"] {
+		x.mu.Unlock()
+		fail(x.w, http.StatusConflict, "the UID in the precondition is that of another object", Object{"name": x.q.Name})
+		return
+	}
 	if obj != nil && deleted == nil {
 		if metadata(obj)["deletionTimestamp"] == nil {
 			metadata(obj)["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
@@ -304,13 +311,19 @@ func fail(w http.ResponseWriter, code int, message string, details Object) {
 		http.StatusBadRequest:   metav1.StatusReasonBadRequest, http.StatusNotFound: metav1.StatusReasonNotFound,
 		http.StatusConflict:            metav1.StatusReasonConflict,
 		http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
-		http.StatusInternalServerError: metav1.StatusReasonInternalError}[code]
+		http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+		http.StatusGone:                metav1.StatusReasonExpired}[code]
 	failAs(w, code, reason, message, details)
 }
 
 func failAs(w http.ResponseWriter, code int, reason metav1.StatusReason, message string, details Object) {
-	answer(w, code, Object{
+	answer(w, code, status(code, reason, message, details))
+}
+
+func status(code int, reason metav1.StatusReason, message string, details Object) Object {
+	return Object{
 		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message,
 		"code": code, "details": details,
-	})
+	}
 }

@@ -33,6 +33,7 @@ type Server struct {
 	logs     map[string]*log
 	watchers map[*watcher]bool
 	past     []news // a watch that begins a little after its list misses nothing
+	oldest   int    // version that a watch can begin at
 	requests []Request
 	down     bool
 	hooks
@@ -163,6 +164,18 @@ func (s *Server) Break() {
 	}
 	for _, l := range s.logs {
 		l.interrupt()
+	}
+}
+
+// Expire forgets what has happened, as a server does after some minutes: watches end with an error, and none can begin
+// at a version of before.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	s.past, s.oldest = nil, s.version
+	for w := range s.watchers {
+		w.events <- event{"ERROR", expired()}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -116,6 +117,11 @@ func (x exchange) watch(selected func(Object) bool) {
 	watch := &watcher{q: x.q, selected: selected, events: make(chan event, 1000)}
 	from, _ := strconv.Atoi(x.r.URL.Query().Get("resourceVersion"))
 	x.mu.Lock()
+	if from > 0 && from < x.oldest {
+		x.mu.Unlock()
+		answer(x.w, http.StatusGone, expired())
+		return
+	}
 	x.watchers[watch] = true
 	for _, n := range x.past {
 		if n.version > from {
@@ -131,12 +137,20 @@ func (x exchange) watch(selected func(Object) bool) {
 		case <-x.r.Context().Done():
 			return
 		case e, ok := <-watch.events:
-			if e.Object = shown(x.r, e.Object); !ok || json.NewEncoder(x.w).Encode(e) != nil {
+			if e.Type != "ERROR" {
+				e.Object = shown(x.r, e.Object)
+			}
+			if !ok || json.NewEncoder(x.w).Encode(e) != nil {
 				return
 			}
 			flush(x.w)
 		}
 	}
+}
+
+// expired is what a server says of a version that it has forgotten.
+func expired() Object {
+	return status(http.StatusGone, metav1.StatusReasonExpired, "too old resource version", nil)
 }
 
 func flush(w http.ResponseWriter) {

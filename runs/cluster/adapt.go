@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -18,7 +19,7 @@ import (
 // namespace that bootstrap has not made is refused later, with a better sentence.
 func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.RunPlan, platformSaid bool) error {
 	namespace := plan.Target.Namespace
-	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(namespace, contract.ConfigMapHub))
+	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(namespace, contract.ConfigMapHub))
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil
 	}

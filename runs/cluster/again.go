@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -46,7 +47,7 @@ func unpack(cm *corev1.ConfigMap) ([]byte, error) {
 func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) string) (*Run, error) {
 	old := &run.Attempts[0]
 	for _, name := range keysOf(old) { // whoever may not look may still ask for the run
-		_, err := get[corev1.Secret](ctx, c, path{prefix: coreAPI, namespace: old.Namespace, resource: "secrets", name: name})
+		_, err := kube.Get[corev1.Secret](ctx, c.api, secrets(old.Namespace, name))
 		if apierrors.IsNotFound(err) && strings.HasPrefix(name, contract.SecretLiteral) {
 			return nil, fmt.Errorf("making a new run of %s: Secret %q is gone, which held a literal credential of its file; run the file again: bflow run FILE", run.ID, name)
 		}
@@ -54,20 +55,20 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 	pr := copyOf(old)
 	named(pr, name(base(run.ID)))
 	at := pipelineRuns(pr.Namespace, "")
-	if err := c.create(ctx, at, pr, true, nil); err != nil {
+	if err := c.check(ctx, pr); err != nil {
 		return nil, fmt.Errorf("checking a new run of %s: %w", run.ID, err)
 	}
 	var made tektonv1.PipelineRun
-	if err := c.create(ctx, at, pr, false, &made); err != nil {
+	if err := c.api.Create(ctx, at, pr, &made, kube.Write{}); err != nil {
 		return nil, fmt.Errorf("submitting a new run of %s: %w", run.ID, err)
 	}
-	if cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, planOf(old))); err == nil {
+	if cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(run.Namespace, planOf(old))); err == nil {
 		c.own(ctx, &made, configMaps(cm.Namespace, cm.Name), &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 			ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace, Labels: cm.Labels}, Data: cm.Data, BinaryData: cm.BinaryData, Immutable: cm.Immutable})
 	}
 	for _, name := range keysOf(old) {
-		at := path{prefix: coreAPI, namespace: made.Namespace, resource: "secrets", name: name}
-		if secret, err := get[corev1.Secret](ctx, c, at); err == nil && len(secret.OwnerReferences) > 0 {
+		at := secrets(made.Namespace, name)
+		if secret, err := kube.Get[corev1.Secret](ctx, c.api, at); err == nil && len(secret.OwnerReferences) > 0 {
 			c.own(ctx, &made, at, &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Type: secret.Type,
 				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: made.Namespace, Labels: secret.Labels}, Data: secret.Data, Immutable: secret.Immutable})
 		}

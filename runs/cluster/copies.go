@@ -126,7 +126,7 @@ func (c Copies) fetchInto(ctx context.Context, on runs.Console, cluster *Cluster
 		return fmt.Errorf("making the folder of the results: %w", err)
 	}
 	ended := pr.IsDone()
-	if err := fetch.Run(ctx, cluster.Config, run.Namespace, run.ID, dir, only); err != nil {
+	if err := fetch.Run(ctx, cluster.api, run.Namespace, run.ID, dir, only); err != nil {
 		return err
 	}
 	if only == nil && ended {

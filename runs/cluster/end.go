@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -14,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Ended says what a cancellation met.
@@ -64,11 +66,11 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 		if !pr.IsDone() {
 			change["spec"] = map[string]any{"status": status}
 		}
-		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change)
+		err := c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{})
 		if !apierrors.IsConflict(err) {
 			return met, wrap("cancelling run "+run.ID, err)
 		}
-		if pr, err = get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+		if pr, err = kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
 			return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
 		}
 	}
@@ -80,7 +82,7 @@ func (c *Cluster) nextOf(ctx context.Context, pr *tektonv1.PipelineRun) (*tekton
 	if name == "" {
 		return nil, nil
 	}
-	next, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, name))
+	next, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(pr.Namespace, name))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -126,9 +128,9 @@ func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(cont
 }
 
 // letGo takes our finalizers off a PipelineRun, or off the CustomRun of a matrix.
-func (c *Cluster) letGo(ctx context.Context, at path) error {
+func (c *Cluster) letGo(ctx context.Context, at kube.At) error {
 	for {
-		o, err := get[partial](ctx, c, at)
+		o, err := kube.Get[partial](ctx, c.api, at)
 		if err != nil {
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -141,7 +143,8 @@ func (c *Cluster) letGo(ctx context.Context, at path) error {
 		if len(kept) == len(o.Finalizers) {
 			return nil
 		}
-		err = c.merge(ctx, at, map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "finalizers": kept}})
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "finalizers": kept}}
+		err = c.api.Merge(ctx, at, change, kube.Write{})
 		if !apierrors.IsConflict(err) {
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -154,29 +157,33 @@ func (c *Cluster) letGo(ctx context.Context, at path) error {
 // mark tells the API server to delete every attempt of a run, and its summary.
 func (c *Cluster) mark(ctx context.Context, run *Run) error {
 	for _, pr := range run.Attempts {
-		r := pipelineRuns(pr.Namespace, pr.Name).on(c.http.Delete()).Param("propagationPolicy", "Background")
-		if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := c.api.Delete(ctx, pipelineRuns(pr.Namespace, pr.Name), kube.Deletion{UID: pr.UID}); err != nil {
 			return fmt.Errorf("deleting run %s: %w", run.ID, err)
 		}
 	}
-	at := configMaps(run.Namespace, contract.ResultConfigMap(run.ID))
-	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("deleting the summary of run %s: %w", run.ID, err)
+	return wrap("deleting the summary of run "+run.ID, c.deleteSummary(ctx, run.Namespace, run.ID))
+}
+
+// deleteSummary deletes the summary of a run or a matrix. It is of no use alone, so whoever may not may leave it.
+func (c *Cluster) deleteSummary(ctx context.Context, namespace, name string) error {
+	_, err := c.api.Delete(ctx, configMaps(namespace, contract.ResultConfigMap(name)), kube.Deletion{})
+	if apierrors.IsForbidden(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Orphaned says whether no controller looks after runs: see run.Orphaned. Where that cannot be read there may be one.
 func (c *Cluster) Orphaned(ctx context.Context, now time.Time) bool {
-	d, err := get[appsv1.Deployment](ctx, c, controllerPath())
+	d, err := kube.Get[appsv1.Deployment](ctx, c.api, controllerAt())
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}
 	return queuerun.Orphaned(d, now)
 }
 
-func controllerPath() path {
-	return path{prefix: "/apis/apps/v1", namespace: contract.NamespaceSystem, resource: "deployments", name: contract.AccountController}
+func controllerAt() kube.At {
+	return kube.Apps("deployments", contract.NamespaceSystem, contract.AccountController)
 }
 
 // heldLong is how long a deletion may take before its reason is told.
@@ -185,12 +192,8 @@ const heldLong = 3 * time.Second
 // gone waits until no attempt is left.
 func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
 	for _, pr := range run.Attempts {
-		at := selector{fields: "metadata.name=" + pr.Name}
-		err := untilGone(ctx, func() { held(c.holding(ctx, run)) }, func(ctx context.Context, tell func(bool)) error {
-			return keep(ctx, c, pipelineRuns(pr.Namespace, ""), at, func(n change[tektonv1.PipelineRun]) {
-				tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == pr.UID))
-			}, func(error) {})
-		})
+		err := c.awaitGone(ctx, pipelineRuns(pr.Namespace, ""), kube.Named(pr.Name), pr.UID,
+			func() { held(c.holding(ctx, run)) })
 		if err != nil {
 			return fmt.Errorf("waiting until run %s is gone: %w; its deletion continues", run.ID, err)
 		}
@@ -198,21 +201,17 @@ func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
 	return nil
 }
 
-func awaitGone(left <-chan bool, ended <-chan error, held func()) error {
-	patient := time.NewTimer(heldLong)
-	defer patient.Stop()
-	for {
-		select {
-		case there := <-left:
-			if !there {
-				return nil
-			}
-		case err := <-ended:
-			return err
-		case <-patient.C:
+// awaitGone waits until the object of uid is gone, "" = all that sel selects. held is called when that lasts.
+func (c *Cluster) awaitGone(ctx context.Context, at kube.At, sel kube.Selector, uid types.UID, held func()) error {
+	began, said := time.Now(), false
+	awaited := func(o *partial) bool { return uid == "" || o.UID == uid }
+	return kube.Until(ctx, c.api, at, sel, time.Second, func(left []*partial, trouble error) (bool, error) {
+		if !said && time.Since(began) >= heldLong {
+			said = true
 			held()
 		}
-	}
+		return trouble == nil && !slices.ContainsFunc(left, awaited), nil
+	})
 }
 
 // holding says what keeps a deleted run.
@@ -220,7 +219,7 @@ func (c *Cluster) holding(ctx context.Context, run *Run) string {
 	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
 		return fmt.Sprintf("%d pods of the server under test are being deleted", len(engine))
 	}
-	deployment, err := get[appsv1.Deployment](ctx, c, controllerPath())
+	deployment, err := kube.Get[appsv1.Deployment](ctx, c.api, controllerAt())
 	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
 		return fmt.Sprintf("%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good", contract.AccountController)
 	}
@@ -233,7 +232,7 @@ func (c *Cluster) Plan(ctx context.Context, run *Run) ([]byte, error) {
 	if name == "" {
 		return nil, fmt.Errorf("reading the plan of run %s: its workspace %q names no ConfigMap", run.ID, contract.WorkspacePlan)
 	}
-	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, name))
+	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(run.Namespace, name))
 	if err != nil {
 		return nil, fmt.Errorf("reading the plan of run %s: %w", run.ID, err)
 	}

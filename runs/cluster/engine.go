@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,8 @@ func (c *Cluster) Engine(ctx context.Context, run *Run) ([]Pod, error) {
 }
 
 func (c *Cluster) enginePods(ctx context.Context, run *Run) ([]enginePod, error) {
-	all, _, err := list[corev1.Pod](ctx, c, pods(run.Namespace, ""), selector{labels: contract.LabelRun + "=" + run.ID + "," + contract.LabelRelease})
+	all, err := kube.List[corev1.Pod](ctx, c.api, pods(run.Namespace, ""),
+		kube.Labels(contract.LabelRun+"="+run.ID+","+contract.LabelRelease))
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of the server under test: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/report"
@@ -106,15 +107,15 @@ func (f *follower) wait() { f.tails.wait() }
 
 func (f *follower) watchRuns(ctx context.Context, v *view) error {
 	tell := send(ctx, f.news)
-	return keep(ctx, f.c, pipelineRuns(v.namespace, ""), v.selected(),
-		func(n change[tektonv1.PipelineRun]) { tell(func() { v.runs(n) }) },
+	return kube.Follow(ctx, f.c.api, pipelineRuns(v.namespace, ""), v.selected(),
+		func(all []*tektonv1.PipelineRun) { tell(func() { v.runs(all) }) },
 		func(err error) { tell(func() { f.trouble(v, err) }) })
 }
 
 func (f *follower) watchTasks(ctx context.Context, v *view) error {
 	tell := send(ctx, f.news)
-	return keep(ctx, f.c, taskRuns(v.namespace, ""), v.selected(),
-		func(n change[tektonv1.TaskRun]) { tell(func() { v.tasks(n) }) }, func(error) {})
+	return kube.Follow(ctx, f.c.api, taskRuns(v.namespace, ""), v.selected(),
+		func(all []*tektonv1.TaskRun) { tell(func() { v.tasks(all) }) }, nil)
 }
 
 // trouble tells of an interruption once, however many namespaces are watched, and of its end when all answer again.
@@ -218,7 +219,7 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 
 // askKueue asks Kueue about runs that wait.
 func (f *follower) askKueue(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for _, v := range f.views {
 		for _, pr := range v.attempts {
@@ -273,7 +274,8 @@ func (f *follower) follow(ctx context.Context, v *view, s *Status) {
 			}
 			f.o.Started(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
 			if strings.HasPrefix(t.Name, contract.LoadGen+"-") && st.Running != nil {
-				of := LogOf{Namespace: v.namespace, Pod: tr.Status.PodName, Container: st.Container, Follow: true, Last: 20}
+				of := kube.Log{Namespace: v.namespace, Pod: tr.Status.PodName, Container: st.Container,
+					Follow: true, Last: 20}
 				f.tails.load(ctx, of, loadWord{run: s.RunID, task: t.Name}, func(word loadWord) {
 					tell(func() { f.o.Progress(word.run, word.task, word.at) })
 				})

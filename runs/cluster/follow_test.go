@@ -250,27 +250,6 @@ func TestFollowSaysThatARunOfAnotherNamespaceWasDeleted(t *testing.T) {
 	}
 }
 
-func TestALogThatIsFollowedOverAnInterruptionRepeatsNoLine(t *testing.T) {
-	srv, c := newCluster(t)
-	srv.Say(namespace, "p", "c", "one", "two")
-	var got []string
-	err := c.Log(eventually.Context(t), cluster.LogOf{Namespace: namespace, Pod: "p", Container: "c", Follow: true}, func(line string) error {
-		got = append(got, line)
-		switch line {
-		case "two":
-			go func() {
-				srv.Break()
-				srv.Say(namespace, "p", "c", "three")
-				srv.EndLog(namespace, "p", "c")
-			}()
-		}
-		return nil
-	})
-	if err != nil || !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("got %q, %v", got, err)
-	}
-}
-
 func TestFollowedLogsGoFromTaskToTask(t *testing.T) {
 	srv, c := newCluster(t)
 	run := submit(t, c, compile.Options{})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -20,7 +21,7 @@ func (c *Cluster) Fetched(ctx context.Context, run *Run, at time.Time) error {
 		return nil
 	}
 	change := map[string]any{"metadata": map[string]any{"uid": pr.UID, "annotations": map[string]string{contract.AnnotationFetched: at.UTC().Format(time.RFC3339)}}}
-	if err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change); err != nil {
+	if err := c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{}); err != nil {
 		return fmt.Errorf("noting that the results of run %s were fetched: %w", run.ID, err)
 	}
 	return nil
@@ -41,11 +42,12 @@ func (c *Cluster) Kept(ctx context.Context, namespace string) ([]Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	pods, _, err := list[corev1.Pod](ctx, c, path{prefix: coreAPI, namespace: namespace, resource: "pods", meta: true}, selector{labels: ours})
+	pods, err := kube.List[partial](ctx, c.api, pods(namespace, ""), kube.Labels(ours))
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of runs: %w", err)
 	}
-	claims, _, err := list[corev1.PersistentVolumeClaim](ctx, c, path{prefix: coreAPI, namespace: namespace, resource: "persistentvolumeclaims"}, selector{})
+	claims, err := kube.List[corev1.PersistentVolumeClaim](ctx, c.api,
+		kube.Core("persistentvolumeclaims", namespace, ""), kube.Selector{})
 	if err != nil {
 		return nil, fmt.Errorf("listing the volumes of runs: %w", err)
 	}

@@ -6,12 +6,13 @@ import (
 	"io"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/client-go/rest"
 )
 
 // PrintKept says what ended runs of some namespaces keep, of all where none is named. Who may not see it is told so.
-func PrintKept(ctx context.Context, w io.Writer, cfg *rest.Config, namespaces []string) {
+func PrintKept(ctx context.Context, w io.Writer, cfg *kube.Config, namespaces []string) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}

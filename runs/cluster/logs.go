@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/report"
 
@@ -34,7 +35,8 @@ func (c *Cluster) Status(ctx context.Context, run *Run) (Status, error) {
 }
 
 func (c *Cluster) taskRuns(ctx context.Context, run *Run) ([]tektonv1.TaskRun, error) {
-	all, _, err := list[tektonv1.TaskRun](ctx, c, taskRuns(run.Namespace, ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + run.Last().Name})
+	all, err := kube.List[tektonv1.TaskRun](ctx, c.api, taskRuns(run.Namespace, ""),
+		kube.Labels(pipeline.PipelineRunLabelKey+"="+run.Last().Name))
 	return all, wrap("listing the tasks of run "+run.ID, err)
 }
 
@@ -102,7 +104,8 @@ func (c *Cluster) taskLog(ctx context.Context, tr *tektonv1.TaskRun, line func(s
 		if st.Running == nil && st.Terminated == nil {
 			continue
 		}
-		if err := c.Log(ctx, LogOf{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: st.Container}, line); err != nil {
+		of := kube.Log{Namespace: tr.Namespace, Pod: tr.Status.PodName, Container: st.Container}
+		if err := c.api.ReadLog(ctx, of, line); err != nil {
 			return err
 		}
 	}
@@ -128,7 +131,8 @@ func (c *Cluster) EngineLogs(ctx context.Context, run *Run, follow bool, line Li
 				source += "/" + container
 			}
 			read := func() error {
-				return c.Log(ctx, LogOf{Namespace: run.Namespace, Pod: pod.Name, Container: container, Follow: follow}, func(text string) error {
+				of := kube.Log{Namespace: run.Namespace, Pod: pod.Name, Container: container, Follow: follow}
+				return c.api.ReadLog(ctx, of, func(text string) error {
 					mu.Lock()
 					defer mu.Unlock()
 					return line(source, text)
@@ -204,7 +208,8 @@ func (r *logReader) Started(_, task, _, pod, container string) {
 		return
 	}
 	r.running.Go(func() {
-		err := r.c.Log(r.ctx, LogOf{Namespace: r.namespace, Pod: pod, Container: container, Follow: true}, func(text string) error {
+		of := kube.Log{Namespace: r.namespace, Pod: pod, Container: container, Follow: true}
+		err := r.c.api.ReadLog(r.ctx, of, func(text string) error {
 			r.tell(task, text)
 			return nil
 		})

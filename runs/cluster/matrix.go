@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/runplan/contract"
@@ -26,22 +27,16 @@ type Matrix struct {
 	Custom *tektonv1beta1.CustomRun // nil before Tekton has made it
 }
 
-const tektonBetaAPI = "/apis/tekton.dev/v1beta1"
-
-func customRuns(namespace, name string) path {
-	return path{prefix: tektonBetaAPI, namespace: namespace, resource: "customruns", name: name}
-}
-
 // matrices selects parents, and their CustomRuns, which inherit the label.
 const matrices = contract.LabelRole + "=" + contract.RoleMatrix
 
 // Matrices returns every matrix in namespace, newest first; in all namespaces where it is "".
 func (c *Cluster) Matrices(ctx context.Context, namespace string) ([]Matrix, error) {
-	parents, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: matrices})
+	parents, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, ""), kube.Labels(matrices))
 	if err != nil || len(parents) == 0 {
 		return nil, wrap("listing matrices", err)
 	}
-	customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: matrices})
+	customs, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(namespace, ""), kube.Labels(matrices))
 	// who may not look, or where nothing serves CustomRuns, sees what Tekton says of the parent
 	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("listing matrices: %w", err)

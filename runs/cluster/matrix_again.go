@@ -8,6 +8,7 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/shard"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -26,7 +27,7 @@ func (c *Cluster) Points(ctx context.Context, m *Matrix) (*Points, error) {
 	}
 	var pieces []shard.Piece
 	for i := range n {
-		cm, err := get[corev1.ConfigMap](ctx, c, configMaps(m.Namespace(), contract.PlansConfigMap(root, i)))
+		cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(m.Namespace(), contract.PlansConfigMap(root, i)))
 		if err != nil {
 			return nil, fmt.Errorf("reading the points of matrix %s: %w", m.Name(), err)
 		}

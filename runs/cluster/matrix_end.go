@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -37,11 +37,11 @@ func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now t
 		default:
 			change["spec"] = map[string]any{"status": tektonv1.PipelineRunSpecStatusCancelledRunFinally}
 		}
-		err := c.merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change)
+		err := c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{})
 		if !apierrors.IsConflict(err) {
 			return WasAlive, wrap("cancelling matrix "+m.Name(), err)
 		}
-		if pr, err = get[tektonv1.PipelineRun](ctx, c, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+		if pr, err = kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
 			return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
 		}
 	}
@@ -81,8 +81,8 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 		}
 	}
 	if m.Custom != nil {
-		at := customRuns(m.Namespace(), m.Custom.Name)
-		if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) {
+		at := kube.CustomRuns(m.Namespace(), m.Custom.Name)
+		if _, err := c.api.Delete(ctx, at, kube.Deletion{UID: m.Custom.UID}); err != nil {
 			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
 		}
 		if err := c.letGo(ctx, at); err != nil {
@@ -100,8 +100,8 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {
-		of := selector{labels: matrices + "," + pipeline.PipelineRunLabelKey + "=" + name}
-		customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), of)
+		of := kube.Labels(matrices + "," + pipeline.PipelineRunLabelKey + "=" + name)
+		customs, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(namespace, ""), of)
 		switch {
 		case apierrors.IsForbidden(err):
 			denied = errors.Join(denied, err)
@@ -120,58 +120,24 @@ func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ..
 
 // markMatrix tells the API server to delete the parent of a matrix, and its summary.
 func (c *Cluster) markMatrix(ctx context.Context, m *Matrix) error {
-	r := pipelineRuns(m.Namespace(), m.Name()).on(c.http.Delete()).Param("propagationPolicy", "Background")
-	if err := c.do(ctx, r, nil); err != nil && !apierrors.IsNotFound(err) {
+	_, err := c.api.Delete(ctx, pipelineRuns(m.Namespace(), m.Name()), kube.Deletion{UID: m.Parent.UID})
+	if err != nil {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
 	}
-	at := configMaps(m.Namespace(), contract.ResultConfigMap(m.Name()))
-	if err := c.do(ctx, at.on(c.http.Delete()), nil); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("deleting the summary of matrix %s: %w", m.Name(), err)
-	}
-	return nil
+	return wrap("deleting the summary of matrix "+m.Name(), c.deleteSummary(ctx, m.Namespace(), m.Name()))
 }
 
-// matrixGone waits until nothing of a matrix is left.
+// matrixGone waits until nothing of a matrix is left: its controller lets its CustomRun go last, and the cluster
+// collects its runs after it.
 func (c *Cluster) matrixGone(ctx context.Context, m *Matrix, held func()) error {
-	err := errors.Join(c.customGone(ctx, m, held), c.runsGone(ctx, m, held))
+	var err error
+	if m.Custom != nil {
+		err = c.awaitGone(ctx, kube.CustomRuns(m.Namespace(), ""), kube.Named(m.Custom.Name), m.Custom.UID, held)
+	}
+	runs := kube.Labels(contract.LabelMatrix + "=" + m.Name())
+	err = errors.Join(err, c.awaitGone(ctx, pipelineRuns(m.Namespace(), ""), runs, "", held))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion continues", m.Name(), err)
 	}
 	return err
-}
-
-// customGone waits until the CustomRun of a matrix is gone: its controller lets it go last.
-func (c *Cluster) customGone(ctx context.Context, m *Matrix, held func()) error {
-	if m.Custom == nil {
-		return nil
-	}
-	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
-		return keep(ctx, c, customRuns(m.Namespace(), ""), selector{fields: "metadata.name=" + m.Custom.Name}, func(n change[partial]) {
-			tell(!n.Deleted && (!n.Reset || len(n.All) > 0 && n.All[0].UID == m.Custom.UID))
-		}, func(error) {})
-	})
-}
-
-// runsGone waits until the runs of a matrix are gone: the cluster collects them after it.
-func (c *Cluster) runsGone(ctx context.Context, m *Matrix, held func()) error {
-	at := pipelineRuns(m.Namespace(), "")
-	at.meta = true
-	f := matrixFollower{runs: map[string]partial{}}
-	return untilGone(ctx, held, func(ctx context.Context, tell func(bool)) error {
-		return keep(ctx, c, at, selector{labels: contract.LabelMatrix + "=" + m.Name()}, func(n change[partial]) {
-			f.children(n)
-			tell(len(f.runs) > 0)
-		}, func(error) {})
-	})
-}
-
-// untilGone waits until watch tells that nothing is left; held is told when that lasts.
-func untilGone(ctx context.Context, held func(), watch func(ctx context.Context, tell func(bool)) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	left, ended := make(chan bool), make(chan error, 1)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer cancel()
-	watching.Go(func() { ended <- watch(ctx, send(ctx, left)) })
-	return awaitGone(left, ended, held)
 }

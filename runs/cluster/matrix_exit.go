@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/queue/matrix/state"
 	"bflow.dev/bflow/report/brief"
@@ -57,7 +58,7 @@ func (c *Cluster) Briefs(ctx context.Context, m *Matrix) ([]*brief.Brief, error)
 	if experiment := m.Parent.Labels[contract.LabelExperiment]; experiment != "" {
 		sel += "," + contract.LabelExperiment + "=" + experiment
 	}
-	maps, _, err := list[corev1.ConfigMap](ctx, c, configMaps(m.Namespace(), ""), selector{labels: sel})
+	maps, err := kube.List[corev1.ConfigMap](ctx, c.api, configMaps(m.Namespace(), ""), kube.Labels(sel))
 	if err != nil {
 		return nil, fmt.Errorf("reading the summaries of matrix %s: %w", m.Name(), err)
 	}

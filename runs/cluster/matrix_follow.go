@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,31 +44,30 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel()
-	f := matrixFollower{m: *m, runs: map[string]partial{}}
-	parents, customs, runs := make(chan change[tektonv1.PipelineRun]), make(chan change[tektonv1beta1.CustomRun]), make(chan change[partial])
-	troubles, failed := make(chan error), make(chan error, 3)
+	f := matrixFollower{m: *m}
+	parents, customs := make(chan []*tektonv1.PipelineRun), make(chan []*tektonv1beta1.CustomRun)
+	runs, troubles, failed := make(chan []*partial), make(chan error), make(chan error, 3)
 	at := pipelineRuns(m.Namespace(), "")
-	names := at
-	names.meta = true
 	watching.Go(func() {
-		failed <- keep(ctx, c, at, selector{fields: "metadata.name=" + m.Name()}, send(ctx, parents), send(ctx, troubles))
+		failed <- kube.Follow(ctx, c.api, at, kube.Named(m.Name()), send(ctx, parents), send(ctx, troubles))
 	})
 	watching.Go(func() {
-		failed <- keep(ctx, c, customRuns(m.Namespace(), ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + m.Name()}, send(ctx, customs), func(error) {})
+		sel := customsOf(m.Name())
+		failed <- kube.Follow(ctx, c.api, kube.CustomRuns(m.Namespace(), ""), sel, send(ctx, customs), nil)
 	})
 	watching.Go(func() {
-		failed <- keep(ctx, c, names, selector{labels: contract.LabelMatrix + "=" + m.Name()}, send(ctx, runs), func(error) {})
+		sel := kube.Labels(contract.LabelMatrix + "=" + m.Name())
+		failed <- kube.Follow(ctx, c.api, at, sel, send(ctx, runs), nil)
 	})
 	for {
 		select {
-		case n := <-parents:
-			if err := f.parent(n); err != nil {
+		case all := <-parents:
+			if err := f.parent(all); err != nil {
 				return &f.m, err
 			}
-		case n := <-customs:
-			f.custom(n)
-		case n := <-runs:
-			f.children(n)
+		case all := <-customs:
+			f.custom(all)
+		case f.runs = <-runs:
 		case err := <-troubles:
 			trouble(err)
 			continue
@@ -94,41 +93,27 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 type matrixFollower struct {
 	m      Matrix
 	listed bool // the CustomRuns were listed once
-	runs   map[string]partial
+	runs   []*partial
 }
 
 var errMatrixDeleted = errors.New("the matrix was deleted")
 
-func (f *matrixFollower) parent(n change[tektonv1.PipelineRun]) error {
-	for _, pr := range append(n.All, n.Object) {
-		if pr.UID == f.m.Parent.UID && !n.Deleted {
-			f.m.Parent = pr
+func (f *matrixFollower) parent(all []*tektonv1.PipelineRun) error {
+	for _, pr := range all {
+		if pr.UID == f.m.Parent.UID {
+			f.m.Parent = *pr
 			return nil
 		}
 	}
 	return fmt.Errorf("following %s: %w", f.m.Name(), errMatrixDeleted)
 }
 
-func (f *matrixFollower) custom(n change[tektonv1beta1.CustomRun]) {
+func (f *matrixFollower) custom(all []*tektonv1beta1.CustomRun) {
 	f.listed = true
-	for _, cr := range append(n.All, n.Object) {
-		if owns(&f.m.Parent, &cr) {
-			f.m.Custom = &cr
+	for _, cr := range all {
+		if owns(&f.m.Parent, cr) {
+			f.m.Custom = cr
 		}
-	}
-}
-
-func (f *matrixFollower) children(n change[partial]) {
-	if n.Reset {
-		clear(f.runs)
-	}
-	for _, pr := range append(n.All, n.Object) {
-		if pr.Name != "" {
-			f.runs[pr.Name] = pr
-		}
-	}
-	if n.Deleted {
-		delete(f.runs, n.Object.Name)
 	}
 }
 
@@ -143,7 +128,7 @@ func (f *matrixFollower) view() (MatrixView, error) {
 	}
 	v := MatrixView{MatrixStatus: status}
 	for _, pr := range f.runs {
-		line := lineOf(&pr)
+		line := lineOf(pr)
 		if line.Point < 1 || line.Point > len(outcomes) || outcomes[line.Point-1].Ended() {
 			continue
 		}

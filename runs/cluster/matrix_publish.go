@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
@@ -15,7 +16,6 @@ import (
 	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Keys of the ConfigMap that holds the results of a matrix.
@@ -29,21 +29,32 @@ const longestPage = 600 << 10
 
 // MatrixOf reads a matrix whose name is known.
 func (c *Cluster) MatrixOf(ctx context.Context, namespace, name string) (*Matrix, error) {
-	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+	pr, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, name))
 	if err != nil {
 		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
 	}
 	m := &Matrix{Parent: *pr}
-	all, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(namespace, ""), selector{labels: pipeline.PipelineRunLabelKey + "=" + name})
-	if err != nil {
+	if m.Custom, err = c.customOf(ctx, pr); err != nil {
 		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
 	}
+	return m, nil
+}
+
+// customOf is the CustomRun of a matrix, nil before Tekton has made it.
+func (c *Cluster) customOf(ctx context.Context, parent *tektonv1.PipelineRun) (*tektonv1beta1.CustomRun, error) {
+	all, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(parent.Namespace, ""),
+		customsOf(parent.Name))
 	for i := range all {
-		if owns(pr, &all[i]) {
-			m.Custom = &all[i]
+		if owns(parent, &all[i]) {
+			return &all[i], nil
 		}
 	}
-	return m, nil
+	return nil, err
+}
+
+// customsOf selects the CustomRuns of a PipelineRun.
+func customsOf(parent string) kube.Selector {
+	return kube.Labels(pipeline.PipelineRunLabelKey + "=" + parent)
 }
 
 // PublishMatrix leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes
@@ -72,17 +83,13 @@ func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, htm
 	if len(html) > 0 && packed.Len() <= longestPage {
 		cm.BinaryData = map[string][]byte{keyPage: packed.Bytes()}
 	}
-	body, err := json.Marshal(cm)
-	if err != nil {
-		return fmt.Errorf("encoding the summary of matrix %s: %w", m.Name(), err)
-	}
-	r := configMaps(cm.Namespace, cm.Name).on(c.http.Patch(types.ApplyPatchType)).Param("fieldManager", fieldManager).Param("force", "true").Body(body)
-	return wrap("writing the summary of matrix "+m.Name(), c.do(ctx, r, nil))
+	err = c.api.Apply(ctx, configMaps(cm.Namespace, cm.Name), cm, nil, kube.Write{Force: true})
+	return wrap("writing the summary of matrix "+m.Name(), err)
 }
 
 // MatrixResults reads what PublishMatrix has left.
 func (c *Cluster) MatrixResults(ctx context.Context, namespace, name string) (summary, html []byte, err error) {
-	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(namespace, contract.ResultConfigMap(name)))
+	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(namespace, contract.ResultConfigMap(name)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the summary of matrix %s: %w", name, err)
 	}

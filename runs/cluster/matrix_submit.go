@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -44,7 +45,7 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 		return nil, err
 	}
 	for _, o := range samples {
-		err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+		err := c.check(ctx, o.PipelineRun)
 		if err != nil && !sub.madeBefore(err) {
 			return nil, fmt.Errorf("checking the first run of queue %s: %w", o.PipelineRun.Labels[contract.LabelQueue], err)
 		}
@@ -76,31 +77,31 @@ func (sub *Submission) samples(name string) ([]compile.Objects, error) {
 
 // makeMatrix makes what the parent and its runs need.
 func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
-	made := map[string]bool{}
+	made := map[kube.At]bool{}
 	for _, secret := range sub.credentials(m) {
-		if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
+		if err := c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, t := range m.Tasks {
-		if err := c.once(ctx, tektonAPI, "tasks", &t.ObjectMeta, t, dry, made); err != nil {
+		if err := c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, p := range m.Pipelines {
-		if err := c.once(ctx, tektonAPI, "pipelines", &p.ObjectMeta, p, dry, made); err != nil {
+		if err := c.once(ctx, kube.Tekton("pipelines", p.Namespace, p.Name), p, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, cm := range m.Plans {
-		if err := c.once(ctx, coreAPI, "configmaps", &cm.ObjectMeta, cm, dry, made); err != nil {
+		if err := c.once(ctx, configMaps(cm.Namespace, cm.Name), cm, dry, made); err != nil {
 			return err
 		}
 	}
 	if !dry {
 		return nil
 	}
-	err := c.create(ctx, pipelineRuns(m.Parent.Namespace, ""), m.Parent, true, nil)
+	err := c.check(ctx, m.Parent)
 	if sub.madeBefore(err) {
 		return nil
 	}
@@ -142,7 +143,7 @@ func (c *Cluster) startMatrix(ctx context.Context, m compile.MatrixObjects, sub 
 		return &Matrix{Parent: *pr}, nil // its Secrets are its own: see start
 	}
 	for _, secret := range sub.credentials(m) {
-		c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+		c.own(ctx, pr, secrets(pr.Namespace, secret.Name), secret)
 	}
 	return &Matrix{Parent: *pr}, nil
 }

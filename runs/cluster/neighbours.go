@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
@@ -19,11 +20,11 @@ func (c *Cluster) neighbours(ctx context.Context, s *Status) {
 		return
 	}
 	var near Neighbours
-	sel := selector{labels: contract.LabelQueue + "=" + s.Queue.Name}
-	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns("", ""), sel)
+	sel := kube.Labels(contract.LabelQueue + "=" + s.Queue.Name)
+	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns("", ""), sel)
 	if apierrors.IsForbidden(err) {
 		near.Hidden = true
-		all, _, err = list[tektonv1.PipelineRun](ctx, c, pipelineRuns(s.Namespace, ""), sel)
+		all, err = kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(s.Namespace, ""), sel)
 	}
 	if err != nil {
 		return

@@ -27,7 +27,7 @@ func (c *Cluster) deleteRun(ctx context.Context, on runs.Console, run *Run, forc
 	}
 	fmt.Fprintf(on.Err, "%s is not running; deleting %s without it\n", contract.AccountController, run.ID)
 	return c.DeleteOrphan(ctx, run, func(ctx context.Context) {
-		for _, what := range leaks.TearDown(ctx, c.Config, orphan, clock.RealClock{}) {
+		for _, what := range leaks.TearDown(ctx, c.api.Config, orphan, clock.RealClock{}) {
 			fmt.Fprintf(on.Err, "could not verify that %s\n", what)
 		}
 	}, held)

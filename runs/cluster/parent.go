@@ -8,12 +8,11 @@ import (
 	"maps"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
 
-	"github.com/tektoncd/pipeline/pkg/apis/pipeline"
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
-	tektonv1beta1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,7 @@ type Parent struct {
 
 // Parent reads the PipelineRun of a name.
 func (c *Cluster) Parent(ctx context.Context, namespace, name string) (*Parent, error) {
-	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, name))
+	pr, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, name))
 	if err != nil {
 		return nil, fmt.Errorf("reading PipelineRun %s: %w", name, err)
 	}
@@ -81,9 +80,9 @@ func (p *Parent) has(pr *tektonv1.PipelineRun) bool {
 
 // ChildrenOf returns an annotation of the runs that p has submitted already, by run: its task may be a second try.
 func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) (map[string]string, error) {
-	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, ""), selector{labels: contract.LabelParent + "=" + p.Name})
+	all, err := c.childrenOf(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("looking for runs of %s: %w", p.Name, err)
+		return nil, err
 	}
 	notes := map[string]string{}
 	for _, pr := range all {
@@ -92,6 +91,12 @@ func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) 
 		}
 	}
 	return notes, nil
+}
+
+func (c *Cluster) childrenOf(ctx context.Context, p *Parent) ([]tektonv1.PipelineRun, error) {
+	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(p.Namespace, ""),
+		kube.Labels(contract.LabelParent+"="+p.Name))
+	return all, wrap("looking for runs of "+p.Name, err)
 }
 
 // EndReason is why a parent's task is told to end.
@@ -111,16 +116,14 @@ func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 		if why := c.whyEnds(ctx, p, taskRun); why != "" {
 			return why
 		}
-		select {
-		case <-ctx.Done():
+		if !kube.Sleep(ctx, kube.Pause) {
 			return ParentEvicted
-		case <-time.After(pause):
 		}
 	}
 }
 
 func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndReason {
-	pr, err := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, p.Name))
+	pr, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(p.Namespace, p.Name))
 	switch {
 	case apierrors.IsNotFound(err):
 		return ParentCancelled
@@ -132,7 +135,7 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 	if cond := pr.Status.GetCondition(apis.ConditionSucceeded); cond != nil && cond.IsFalse() && cond.Reason == tektonv1.PipelineRunReasonTimedOut.String() {
 		return ParentTimedOut
 	}
-	tr, err := get[tektonv1.TaskRun](ctx, c, taskRuns(p.Namespace, taskRun))
+	tr, err := kube.Get[tektonv1.TaskRun](ctx, c.api, taskRuns(p.Namespace, taskRun))
 	if err != nil {
 		return ""
 	}
@@ -150,23 +153,15 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 // returns those that had not ended. Where the API server does not answer it tries again until ctx ends.
 func (c *Cluster) CancelChildren(ctx context.Context, p *Parent) (map[string]Ended, error) {
 	met := map[string]Ended{}
-	for {
-		err := c.cancelChildren(ctx, p, met)
-		if err == nil || final(err) {
-			return met, err
-		}
-		select {
-		case <-ctx.Done():
-			return met, err
-		case <-time.After(pause):
-		}
-	}
+	err := kube.Retry(ctx, kube.Pause, func() error { return c.cancelChildren(ctx, p, met) },
+		func(err error) bool { return !kube.IsFinal(err) })
+	return met, err
 }
 
 func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]Ended) error {
-	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(p.Namespace, ""), selector{labels: contract.LabelParent + "=" + p.Name})
+	all, err := c.childrenOf(ctx, p)
 	if err != nil {
-		return fmt.Errorf("looking for runs of %s: %w", p.Name, err)
+		return err
 	}
 	var problems []error
 	cancelOne := func(name string, cancel func() (Ended, error)) {
@@ -195,23 +190,17 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 
 // cancelFound is CancelMatrix for a parent of which nothing else is known yet.
 func (c *Cluster) cancelFound(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
-	m := &Matrix{Parent: parent}
-	customs, _, err := list[tektonv1beta1.CustomRun](ctx, c, customRuns(parent.Namespace, ""),
-		selector{labels: pipeline.PipelineRunLabelKey + "=" + parent.Name})
+	custom, err := c.customOf(ctx, &parent)
+	m := &Matrix{Parent: parent, Custom: custom}
 	if err != nil {
 		return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
-	}
-	for i := range customs {
-		if owns(&parent, &customs[i]) {
-			m.Custom = &customs[i]
-		}
 	}
 	return c.CancelMatrix(ctx, m, false, time.Now())
 }
 
 // Brief is what the last task of a run has left of it beside the run, nil where it left nothing.
 func (c *Cluster) Brief(ctx context.Context, run *Run) (*brief.Brief, error) {
-	cm, err := get[corev1.ConfigMap](ctx, c, configMaps(run.Namespace, contract.ResultConfigMap(run.ID)))
+	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(run.Namespace, contract.ResultConfigMap(run.ID)))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -242,7 +231,7 @@ func (c *Cluster) BriefsOf(ctx context.Context, runs []Run) map[string]*brief.Br
 			continue
 		}
 		asked[r.Namespace] = true
-		maps, _, err := list[corev1.ConfigMap](ctx, c, configMaps(r.Namespace, ""), selector{labels: results})
+		maps, err := kube.List[corev1.ConfigMap](ctx, c.api, configMaps(r.Namespace, ""), kube.Labels(results))
 		if err != nil {
 			continue
 		}

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -42,8 +45,8 @@ func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.Pipeli
 	if q == nil || q.ByController || s.State != local.Pending {
 		return
 	}
-	loads, _, err := list[workload](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "workloads"},
-		selector{labels: jobLabel + "=" + string(pr.UID)})
+	loads, err := kube.List[workload](ctx, c.api, kube.Kueue("workloads", pr.Namespace, ""),
+		kube.Labels(jobLabel+"="+string(pr.UID)))
 	switch {
 	case err != nil:
 	case len(loads) == 0:
@@ -74,14 +77,22 @@ func (w *workload) reason() string {
 
 // position asks Kueue for the place of a Workload in its local queue, from 1; 0 where Kueue does not say.
 func (c *Cluster) position(ctx context.Context, namespace, queue, name string) int {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	at := kube.In("visibility.kueue.x-k8s.io", "v1beta2", "localqueues")
+	at.Namespace, at.Name, at.Sub = namespace, queue, "pendingworkloads"
+	body, err := c.api.Stream(ctx, at, url.Values{"limit": {"10000"}})
+	if err != nil {
+		return 0
+	}
+	defer body.Close()
 	var pending struct {
 		Items []struct {
 			metav1.ObjectMeta      `json:"metadata"`
 			PositionInClusterQueue int `json:"positionInClusterQueue"`
 		} `json:"items"`
 	}
-	at := path{prefix: "/apis/visibility.kueue.x-k8s.io/v1beta2", namespace: namespace, resource: "localqueues", name: queue, sub: "pendingworkloads"}
-	if err := c.do(ctx, at.on(c.http.Get()).Param("limit", "10000"), &pending); err != nil {
+	if json.NewDecoder(body).Decode(&pending) != nil {
 		return 0
 	}
 	for _, item := range pending.Items {

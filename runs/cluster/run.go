@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
@@ -43,7 +44,7 @@ func (c *Cluster) RunsOf(ctx context.Context, m *Matrix) ([]Run, error) {
 }
 
 func (c *Cluster) runs(ctx context.Context, namespace, labels string) ([]Run, error) {
-	all, _, err := list[tektonv1.PipelineRun](ctx, c, pipelineRuns(namespace, ""), selector{labels: labels})
+	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, ""), kube.Labels(labels))
 	if err != nil {
 		return nil, fmt.Errorf("listing runs: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
@@ -16,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Submission is what becomes runs.
@@ -43,7 +43,7 @@ func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
 	if err := c.ready(ctx, objects); err != nil {
 		return nil, err
 	}
-	made := map[string]bool{}
+	made := map[kube.At]bool{}
 	for _, dry := range []bool{true, false} {
 		clear(made)
 		if err := c.shared(ctx, objects, sub, dry, made); err != nil {
@@ -53,13 +53,18 @@ func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
 			break
 		}
 		for _, o := range objects {
-			err := c.create(ctx, pipelineRuns(o.PipelineRun.Namespace, ""), o.PipelineRun, true, nil)
+			err := c.check(ctx, o.PipelineRun)
 			if err != nil && !sub.madeBefore(err) {
 				return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
 			}
 		}
 	}
 	return c.start(ctx, objects, sub)
+}
+
+// check lets the server check a PipelineRun.
+func (c *Cluster) check(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	return c.api.Create(ctx, pipelineRuns(pr.Namespace, ""), pr, nil, kube.Write{DryRun: true})
 }
 
 // compile returns the objects of every plan with the names of their runs.
@@ -98,8 +103,8 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		if queue == "" || queue == contract.TargetAny { // the controller puts such a run into the queue of a target
 			continue
 		}
-		_, err := get[metav1.PartialObjectMetadata](ctx, c, path{prefix: kueueAPI, namespace: pr.Namespace, resource: "localqueues", name: queue})
-		var missing *MissingError
+		_, err := kube.Get[metav1.PartialObjectMetadata](ctx, c.api, kube.Kueue("localqueues", pr.Namespace, queue))
+		var missing *kube.MissingError
 		switch {
 		case errors.As(err, &missing):
 			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
@@ -115,53 +120,57 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 
 // tekton says whether the cluster knows PipelineRuns.
 func (c *Cluster) tekton(ctx context.Context) error {
-	err := c.do(ctx, c.http.Get().AbsPath(tektonAPI), nil)
+	_, err := kube.Get[metav1.APIResourceList](ctx, c.api, kube.Tekton("", "", ""))
 	if apierrors.IsNotFound(err) {
-		return &MissingError{What: "Tekton", Cluster: c.Name}
+		return &kube.MissingError{What: "Tekton", Cluster: c.Name}
 	}
 	return err
 }
 
 // shared makes what runs need and share. It is named by its content: what is there already is right.
-func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, sub Submission, dry bool, made map[string]bool) error {
+func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, sub Submission, dry bool,
+	made map[kube.At]bool,
+) error {
 	for _, o := range objects {
 		for _, secret := range sub.needed(o) {
-			if err := c.once(ctx, coreAPI, "secrets", &secret.ObjectMeta, secret, dry, made); err != nil {
+			if err := c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
 				return err
 			}
 		}
 		for _, t := range o.Tasks {
-			if err := c.once(ctx, tektonAPI, "tasks", &t.ObjectMeta, t, dry, made); err != nil {
+			if err := c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
 				return err
 			}
 		}
 		if !o.Bundled {
-			if err := c.once(ctx, tektonAPI, "pipelines", &o.Pipeline.ObjectMeta, o.Pipeline, dry, made); err != nil {
+			at := kube.Tekton("pipelines", o.Pipeline.Namespace, o.Pipeline.Name)
+			if err := c.once(ctx, at, o.Pipeline, dry, made); err != nil {
 				return err
 			}
 		}
-		if err := c.once(ctx, coreAPI, "configmaps", &o.ConfigMap.ObjectMeta, o.ConfigMap, dry, made); err != nil {
+		if err := c.once(ctx, configMaps(o.ConfigMap.Namespace, o.ConfigMap.Name), o.ConfigMap, dry, made); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) once(ctx context.Context, api, resource string, meta *metav1.ObjectMeta, obj any, dry bool, made map[string]bool) error {
-	key := resource + "/" + meta.Namespace + "/" + meta.Name
-	if made[key] {
+func (c *Cluster) once(ctx context.Context, at kube.At, obj any, dry bool, made map[kube.At]bool) error {
+	if made[at] {
 		return nil
 	}
-	made[key] = true
-	err := c.create(ctx, path{prefix: api, namespace: meta.Namespace, resource: resource}, obj, dry, nil)
+	made[at] = true
+	collection := at
+	collection.Name = ""
+	err := c.api.Create(ctx, collection, obj, nil, kube.Write{DryRun: dry})
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	if noNamespace(err) {
 		return fmt.Errorf("submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name another with -n",
-			meta.Namespace, c.Name, meta.Namespace)
+			at.Namespace, c.Name, at.Namespace)
 	}
-	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(resource, "s"), meta.Name, err)
+	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(at.Resource, "s"), at.Name, err)
 }
 
 func noNamespace(err error) bool {
@@ -214,7 +223,7 @@ func (c *Cluster) start(ctx context.Context, objects []compile.Objects, sub Subm
 			continue // its Secrets are its own: it may not patch any, since the answer to a patch is the whole Secret
 		}
 		for _, secret := range sub.needed(o) {
-			c.own(ctx, pr, path{prefix: coreAPI, namespace: pr.Namespace, resource: "secrets", name: secret.Name}, secret)
+			c.own(ctx, pr, secrets(pr.Namespace, secret.Name), secret)
 		}
 	}
 	return runs, nil
@@ -223,11 +232,11 @@ func (c *Cluster) start(ctx context.Context, objects []compile.Objects, sub Subm
 // begin makes a PipelineRun, or finds the one that parent has made before.
 func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent *Parent) (*tektonv1.PipelineRun, error) {
 	var pr tektonv1.PipelineRun
-	err := c.create(ctx, pipelineRuns(want.Namespace, ""), want, false, &pr)
+	err := c.api.Create(ctx, pipelineRuns(want.Namespace, ""), want, &pr, kube.Write{})
 	if err == nil || parent == nil || !apierrors.IsAlreadyExists(err) {
 		return &pr, err
 	}
-	there, readErr := get[tektonv1.PipelineRun](ctx, c, pipelineRuns(want.Namespace, want.Name))
+	there, readErr := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(want.Namespace, want.Name))
 	if readErr != nil {
 		return nil, readErr
 	}
@@ -241,7 +250,7 @@ func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent 
 // the whole object, so that one which has just gone with another run comes back; each run is a field manager of its
 // own, so that none takes the place of another. Who may not do this leaves the object behind, which is no reason to
 // fail.
-func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at path, obj any) {
+func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at kube.At, obj any) {
 	text, err := json.Marshal(obj)
 	var tree map[string]any
 	if err != nil || json.Unmarshal(text, &tree) != nil {
@@ -252,8 +261,5 @@ func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at path, ob
 		return
 	}
 	meta["ownerReferences"] = []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": pr.Name, "uid": string(pr.UID)}}
-	if text, err = json.Marshal(tree); err != nil {
-		return
-	}
-	_ = c.do(ctx, at.on(c.http.Patch(types.ApplyPatchType)).Param("fieldManager", fieldManager+"-"+pr.Name).Param("force", "true").Body(text), nil)
+	_ = c.api.Apply(ctx, at, tree, nil, kube.Write{Manager: kube.Manager + "-" + pr.Name, Force: true})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/pipelines/local"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
@@ -182,7 +183,7 @@ func scheduler(message string) string {
 
 // noNodes tells of tasks that wait for a node what the scheduler says of their pods.
 func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRun) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
@@ -193,7 +194,7 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 		if at < 0 || runs[at].Status.PodName == "" {
 			continue
 		}
-		pod, err := get[corev1.Pod](ctx, c, pods(s.Namespace, runs[at].Status.PodName))
+		pod, err := kube.Get[corev1.Pod](ctx, c.api, pods(s.Namespace, runs[at].Status.PodName))
 		if err != nil { // who may not see pods has the first half of the sentence
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -48,13 +49,13 @@ func (c *Cluster) TooBig(ctx context.Context, runs []*Run) []string {
 
 // quota is what the queue of a namespace may promise at most, nil where that cannot be known.
 func (c *Cluster) quota(ctx context.Context, namespace, name string) map[string]resource.Quantity {
-	local, err := get[struct {
+	local, err := kube.Get[struct {
 		Spec struct{ ClusterQueue string }
-	}](ctx, c, path{prefix: kueueAPI, namespace: namespace, resource: "localqueues", name: name})
+	}](ctx, c.api, kube.Kueue("localqueues", namespace, name))
 	if err != nil || local.Spec.ClusterQueue == "" {
 		return nil
 	}
-	queue, err := get[clusterQueue](ctx, c, path{prefix: kueueAPI, resource: "clusterqueues", name: local.Spec.ClusterQueue})
+	queue, err := kube.Get[clusterQueue](ctx, c.api, kube.Kueue("clusterqueues", "", local.Spec.ClusterQueue))
 	if err != nil || queue.Spec.CohortName != "" || len(queue.Spec.ResourceGroups) == 0 {
 		return nil
 	}

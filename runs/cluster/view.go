@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	queuerun "bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -44,39 +45,27 @@ const manyPlans = 40
 
 // selected selects the PipelineRuns, and the TaskRuns, which inherit the labels of theirs. All attempts of a run have
 // its plan from the moment that they are made; the name of the run they get later, from the controller.
-func (v *view) selected() selector {
+func (v *view) selected() kube.Selector {
 	if len(v.plans) > manyPlans {
-		return selector{labels: ours}
+		return kube.Labels(ours)
 	}
-	return selector{labels: contract.LabelPlanHash + " in (" + strings.Join(v.plans, ",") + ")"}
+	return kube.Labels(contract.LabelPlanHash + " in (" + strings.Join(v.plans, ",") + ")")
 }
 
-func (v *view) runs(n change[tektonv1.PipelineRun]) {
-	if n.Reset {
-		clear(v.attempts)
-		v.listed.runs = true
-	}
-	for _, pr := range append(n.All, n.Object) {
-		if pr.Name != "" && slices.Contains(v.ids, queuerun.ID(&pr)) {
-			v.attempts[pr.Name] = pr
+func (v *view) runs(all []*tektonv1.PipelineRun) {
+	clear(v.attempts)
+	v.listed.runs = true
+	for _, pr := range all {
+		if slices.Contains(v.ids, queuerun.ID(pr)) {
+			v.attempts[pr.Name] = *pr
 		}
-	}
-	if n.Deleted {
-		delete(v.attempts, n.Object.Name)
 	}
 }
 
-func (v *view) tasks(n change[tektonv1.TaskRun]) {
-	if n.Reset {
-		clear(v.taskRuns)
-		v.listed.tasks = true
-	}
-	for _, tr := range append(n.All, n.Object) {
-		if tr.Name != "" {
-			v.taskRuns[tr.Name] = tr
-		}
-	}
-	if n.Deleted {
-		delete(v.taskRuns, n.Object.Name)
+func (v *view) tasks(all []*tektonv1.TaskRun) {
+	clear(v.taskRuns)
+	v.listed.tasks = true
+	for _, tr := range all {
+		v.taskRuns[tr.Name] = *tr
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/runs/cluster"
-	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/tasks/step"
 )
 

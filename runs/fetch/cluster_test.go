@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/results"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 )
 
 // cluster is an API server with a namespace "bench": runs, their TaskRuns and plans, and pods whose proxy leads to the
@@ -58,7 +58,19 @@ func (c *cluster) sum() string {
 	return sum
 }
 
-func (c *cluster) config() *rest.Config { return c.Config() }
+func (c *cluster) api() *kube.Client {
+	c.t.Helper()
+	return connect(c.t, c.Config())
+}
+
+func connect(t *testing.T, cfg *kube.Config) *kube.Client {
+	t.Helper()
+	api, err := kube.New(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
 
 // node starts a pod.
 func (c *cluster) node(q apitest.Request, made apitest.Object) {

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 )
 
 // Options are what a transfer depends on beside the run. The zero value is ready to use.
@@ -33,18 +32,17 @@ const tries = 8
 // Run brings the files of a run to folder dir. only chooses by path relative to the run directory, and the list of
 // checksums comes with them; nil brings all. It may be called again after an error: what has come stays, and is not
 // asked for again.
-func Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string, only func(string) bool) error {
-	return Options{Only: only}.Run(ctx, cfg, namespace, run, dir)
+func Run(ctx context.Context, api *kube.Client, namespace, run, dir string, only func(string) bool) error {
+	return Options{Only: only}.Run(ctx, api, namespace, run, dir)
 }
+
+// client starts and ends the pod that serves the results of a run.
+type client struct{ api *kube.Client }
 
 // Run brings the files of a run to folder dir, and holds them against the list that the run has made of them at its
 // end: one that has changed on its volume since is a *checksums.DamagedError.
-func (o Options) Run(ctx context.Context, cfg *rest.Config, namespace, run, dir string) error {
-	http, err := kube.NewClient(cfg)
-	if err != nil {
-		return err
-	}
-	c := &client{http: http}
+func (o Options) Run(ctx context.Context, api *kube.Client, namespace, run, dir string) error {
+	c := &client{api: api}
 	where, err := c.locate(ctx, namespace, run, o.Image)
 	if err != nil {
 		return fmt.Errorf("looking for the results of run %q: %w", run, err)

@@ -102,7 +102,7 @@ func TestAllFilesCome(t *testing.T) {
 	var done, total atomic.Int64
 	o := quick
 	o.Progress = func(d, of int64) { done.Store(max(d, done.Load())); total.Store(of) }
-	if err := o.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+	if err := o.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 		t.Fatal(err)
 	}
 	same(t, want, tree(t, to))
@@ -113,7 +113,7 @@ func TestAllFilesCome(t *testing.T) {
 		t.Errorf("the pod is deleted (-want +got):\n%s", diff)
 	}
 	c.requests = nil
-	if err := o.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+	if err := o.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(c.requests, func(r string) bool { return strings.HasPrefix(r, "/files/") }) {
@@ -126,7 +126,8 @@ func TestOnlyWhatIsWantedComes(t *testing.T) {
 	c := newCluster(t, dir)
 	c.addRun("r", true)
 	to := t.TempDir()
-	if err := Run(t.Context(), c.config(), "bench", "r", to, func(path string) bool { return path == "report.json" }); err != nil {
+	only := func(path string) bool { return path == "report.json" }
+	if err := Run(t.Context(), c.api(), "bench", "r", to, only); err != nil {
 		t.Fatal(err)
 	}
 	same(t, map[string][]byte{"report.json": want["report.json"]}, tree(t, to))
@@ -154,11 +155,11 @@ func TestAFileThatHasChangedOnItsVolumeIsNamed(t *testing.T) {
 			to := t.TempDir()
 			o := quick
 			o.Only = row.only
-			if err := o.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+			if err := o.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 				t.Fatalf("as the run has left them: %v", err)
 			}
 			write(t, filepath.Join(dir, "report.json"), []byte("{}"))
-			err := o.Run(t.Context(), c.config(), "bench", "r", to)
+			err := o.Run(t.Context(), c.api(), "bench", "r", to)
 			if row.want == "" && err != nil || row.want != "" && (step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("exit code %d: %v, want %q", step.Code(err), err, row.want)
 			}
@@ -198,7 +199,7 @@ func TestATransferSurvives(t *testing.T) {
 			c.addRun("r", true)
 			c.fault = row.fault
 			to := t.TempDir()
-			if err := quick.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+			if err := quick.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 				t.Fatal(err)
 			}
 			same(t, want, tree(t, to))
@@ -218,7 +219,7 @@ func TestATransferGoesOnWhereItStopped(t *testing.T) {
 		http.Error(w, "gone", http.StatusForbidden)
 		return true
 	}
-	err := quick.Run(t.Context(), c.config(), "bench", "r", to)
+	err := quick.Run(t.Context(), c.api(), "bench", "r", to)
 	if err == nil || !strings.Contains(err.Error(), large) {
 		t.Fatalf("a refusal is an error that names the file: %v", err)
 	}
@@ -229,7 +230,7 @@ func TestATransferGoesOnWhereItStopped(t *testing.T) {
 		t.Error("half a file has the name of the whole")
 	}
 	c.fault, c.requests = func(http.ResponseWriter, *http.Request) bool { return false }, nil
-	if err := quick.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+	if err := quick.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 		t.Fatal(err)
 	}
 	same(t, want, tree(t, to))
@@ -253,11 +254,12 @@ func TestDamageIsFound(t *testing.T) {
 		return true
 	}
 	to := t.TempDir()
-	if err := quick.Run(t.Context(), c.config(), "bench", "r", to); err == nil || !strings.Contains(err.Error(), "checksum") {
+	err := quick.Run(t.Context(), c.api(), "bench", "r", to)
+	if err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Fatalf("got %v", err)
 	}
 	c.fault = func(http.ResponseWriter, *http.Request) bool { return false }
-	if err := quick.Run(t.Context(), c.config(), "bench", "r", to); err != nil {
+	if err := quick.Run(t.Context(), c.api(), "bench", "r", to); err != nil {
 		t.Fatalf("the damaged part is not gone on with: %v", err)
 	}
 	same(t, want, tree(t, to))
@@ -269,7 +271,7 @@ func TestAnInterruptedTransferLeavesNoPod(t *testing.T) {
 	c.addRun("r", true)
 	ctx, cancel := context.WithCancel(t.Context())
 	c.fault = func(http.ResponseWriter, *http.Request) bool { cancel(); return false }
-	if err := quick.Run(ctx, c.config(), "bench", "r", t.TempDir()); !errors.Is(err, context.Canceled) {
+	if err := quick.Run(ctx, c.api(), "bench", "r", t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if len(c.deleted()) != 1 {
@@ -281,7 +283,7 @@ func TestThePod(t *testing.T) {
 	dir, _ := runDir(t)
 	c := newCluster(t, dir)
 	c.addRun("r", true, true, false) // the third attempt has not begun
-	if err := quick.Run(t.Context(), c.config(), "bench", "r", t.TempDir()); err != nil {
+	if err := quick.Run(t.Context(), c.api(), "bench", "r", t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	pod := c.created[0]
@@ -312,7 +314,7 @@ func TestATokenIsMadeForEachTransferAndStaysHere(t *testing.T) {
 	o := quick
 	o.Only = func(string) bool { return false } // the list of files is all that is asked for
 	for range 2 {
-		if err := o.Run(t.Context(), c.config(), "bench", "r", t.TempDir()); err != nil {
+		if err := o.Run(t.Context(), c.api(), "bench", "r", t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,9 +340,9 @@ func TestAPodThatLeadsElsewhereIsNotFollowed(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL+"/take", http.StatusTemporaryRedirect)
 		return true
 	}
-	cfg := c.config()
+	cfg := c.Config()
 	cfg.BearerToken = "of a person"
-	err := quick.Run(t.Context(), cfg, "bench", "r", t.TempDir())
+	err := quick.Run(t.Context(), connect(t, cfg), "bench", "r", t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), elsewhere.URL+"/take") {
 		t.Errorf("the sentence does not name where it led: %v", err)
 	}
@@ -375,7 +377,7 @@ func TestWhyThereIsNothingToFetch(t *testing.T) {
 			row.prepare(c)
 			o := quick
 			o.Ready = 3 * time.Second
-			err := o.Run(t.Context(), c.config(), "bench", "r", t.TempDir())
+			err := o.Run(t.Context(), c.api(), "bench", "r", t.TempDir())
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}
@@ -390,7 +392,7 @@ func TestImageOfARunThatHasNotCollected(t *testing.T) {
 	c.Remove(taskRuns + "r-collect")
 	c.put("/api/v1/namespaces/bench/configmaps/plan-1",
 		`{"data":{"plan.json":"{\"apiVersion\":\"benchflow.io/v1alpha1\",\"kind\":\"RunPlan\",\"images\":{\"collect\":\"reg.example/pinned\"}}"}}`)
-	if err := quick.Run(t.Context(), c.config(), "bench", "r", t.TempDir()); err != nil {
+	if err := quick.Run(t.Context(), c.api(), "bench", "r", t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	if image := c.created[0].Spec.Containers[0].Image; image != "reg.example/pinned" {

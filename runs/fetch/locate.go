@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,16 +42,17 @@ func (c *client) locate(ctx context.Context, namespace, run, image string) (*pla
 	}
 	for i := range attempts {
 		pr := &attempts[i]
-		var taskRuns tektonv1.TaskRunList
-		if err := c.get(ctx, kube.TektonAPI, namespace, "taskruns", "", labelPipelineRun+"="+pr.Name, &taskRuns); err != nil {
+		taskRuns, err := kube.List[tektonv1.TaskRun](ctx, c.api, kube.Tekton("taskruns", namespace, ""),
+			kube.Labels(labelPipelineRun+"="+pr.Name))
+		if err != nil {
 			return nil, err
 		}
 		p := &place{run: run, owner: pr, image: image, attempts: len(attempts)}
-		if !p.gathered(pr) && !p.volume(taskRuns.Items) {
+		if !p.gathered(pr) && !p.volume(taskRuns) {
 			continue
 		}
 		if p.image == "" {
-			p.image, err = c.image(ctx, pr, taskRuns.Items)
+			p.image, err = c.image(ctx, pr, taskRuns)
 		}
 		return p, err
 	}
@@ -60,20 +61,23 @@ func (c *client) locate(ctx context.Context, namespace, run, image string) (*pla
 
 // attempts are the PipelineRuns of a run, the latest first.
 func (c *client) attempts(ctx context.Context, namespace, run string) ([]tektonv1.PipelineRun, error) {
-	var list tektonv1.PipelineRunList
-	if err := c.get(ctx, kube.TektonAPI, namespace, "pipelineruns", "", contract.LabelRun+"="+run, &list); err != nil {
+	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, kube.Tekton("pipelineruns", namespace, ""),
+		kube.Labels(contract.LabelRun+"="+run))
+	if err != nil {
 		return nil, err
 	}
-	if len(list.Items) == 0 { // a run without a queue has no such label
-		var one tektonv1.PipelineRun
-		err := c.get(ctx, kube.TektonAPI, namespace, "pipelineruns", run, "", &one)
+	if len(all) == 0 { // a run without a queue has no such label
+		one, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, kube.Tekton("pipelineruns", namespace, run))
 		if apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("there is no such run in namespace %q", namespace)
 		}
-		return []tektonv1.PipelineRun{one}, err
+		if err != nil {
+			return nil, err
+		}
+		return []tektonv1.PipelineRun{*one}, nil
 	}
-	slices.SortStableFunc(list.Items, func(a, b tektonv1.PipelineRun) int { return cmp.Compare(attempt(&b), attempt(&a)) })
-	return list.Items, nil
+	slices.SortStableFunc(all, func(a, b tektonv1.PipelineRun) int { return cmp.Compare(attempt(&b), attempt(&a)) })
+	return all, nil
 }
 
 func attempt(pr *tektonv1.PipelineRun) int {
@@ -142,8 +146,8 @@ func (c *client) plan(ctx context.Context, pr *tektonv1.PipelineRun) (*runplan.R
 		if w.Name != contract.WorkspacePlan || w.ConfigMap == nil {
 			continue
 		}
-		var cm corev1.ConfigMap
-		if err := c.get(ctx, kube.CoreAPI, pr.Namespace, "configmaps", w.ConfigMap.Name, "", &cm); err != nil {
+		cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, kube.Core("configmaps", pr.Namespace, w.ConfigMap.Name))
+		if err != nil {
 			return nil, err
 		}
 		if text, ok := cm.Data[runplan.FileJSON]; ok {
@@ -170,8 +174,8 @@ func (c *client) taskImage(ctx context.Context, pr *tektonv1.PipelineRun) (strin
 		if t.Name != contract.Collect || t.TaskRef == nil || t.TaskRef.Name == "" {
 			continue
 		}
-		var task tektonv1.Task
-		if err := c.get(ctx, kube.TektonAPI, pr.Namespace, "tasks", t.TaskRef.Name, "", &task); err != nil {
+		task, err := kube.Get[tektonv1.Task](ctx, c.api, kube.Tekton("tasks", pr.Namespace, t.TaskRef.Name))
+		if err != nil {
 			return "", err
 		}
 		return firstImage(&task.Spec), nil

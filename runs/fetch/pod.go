@@ -2,19 +2,16 @@ package fetch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/results"
 	"bflow.dev/bflow/results/transfer"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -84,12 +81,8 @@ func container(p *place, token string) corev1.Container {
 }
 
 func (c *client) startPod(ctx context.Context, p *place, token string) (*corev1.Pod, error) {
-	body, err := json.Marshal(makePod(p, token))
-	if err != nil {
-		return nil, err
-	}
 	var pod corev1.Pod
-	err = decode(ctx, c.http.Post().AbsPath(kube.CoreAPI).Namespace(p.owner.Namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(body), &pod)
+	err := c.api.Create(ctx, kube.Core("pods", p.owner.Namespace, ""), makePod(p, token), &pod, kube.Write{})
 	return &pod, err
 }
 
@@ -97,8 +90,7 @@ func (c *client) startPod(ctx context.Context, p *place, token string) (*corev1.
 func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	err := c.http.Delete().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).Do(ctx).Error()
-	if err != nil && !apierrors.IsNotFound(err) {
+	if _, err := c.api.Delete(ctx, kube.Core("pods", pod.Namespace, pod.Name), kube.Deletion{}); err != nil {
 		return fmt.Errorf("deleting the results pod %q, which ends by itself after %s: %w", pod.Name, idle, err)
 	}
 	return nil
@@ -106,72 +98,43 @@ func (c *client) deletePod(ctx context.Context, pod *corev1.Pod) error {
 
 // proxy is the way to the files that a pod serves.
 func (c *client) proxy(pod *corev1.Pod, token string) transfer.Server {
-	url := c.http.Get().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").Name(fmt.Sprintf("%s:%d", pod.Name, port)).SubResource("proxy").URL()
-	return transfer.Server{HTTP: c.http.Client, Base: url.String(), Token: token}
+	at := kube.Core("pods", pod.Namespace, fmt.Sprintf("%s:%d", pod.Name, port))
+	at.Sub = "proxy"
+	return transfer.Server{HTTP: c.api.HTTP(), Base: c.api.URL(at).String(), Token: token}
 }
 
 // waitReady follows the pod until it serves. A pod that cannot start says why.
-func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, patience time.Duration) error {
-	deadline, cancel := context.WithTimeout(ctx, patience)
+func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, limit time.Duration) error {
+	deadline, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	last := "it is not scheduled yet"
-	for {
-		done, err := c.watchPod(deadline, pod, &last)
-		switch {
-		case done:
-			return nil
-		case err != nil:
-			return fmt.Errorf("waiting for the results pod %q: %w", pod.Name, err)
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case deadline.Err() != nil:
-			return fmt.Errorf("waiting for the results pod %q: not ready after %s: %s", pod.Name, patience, last)
-		}
-	}
-}
-
-// watchPod follows the pod until it is ready or lost. A stream that ends is neither: false and nil.
-func (c *client) watchPod(ctx context.Context, pod *corev1.Pod, last *string) (bool, error) {
-	stream, err := c.http.Get().AbsPath(kube.CoreAPI).Namespace(pod.Namespace).Resource("pods").
-		Param("watch", "true").Param("fieldSelector", "metadata.name="+pod.Name).Stream(ctx)
-	if ctx.Err() != nil {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer stream.Close()
-	events := json.NewDecoder(stream)
-	for {
-		var event struct {
-			Type   string
-			Object corev1.Pod
-		}
-		if err := events.Decode(&event); err != nil {
-			if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	err := kube.Until(deadline, c.api, kube.Core("pods", pod.Namespace, ""), kube.Named(pod.Name), 0,
+		func(found []*corev1.Pod, trouble error) (bool, error) {
+			switch {
+			case trouble != nil:
+				last = trouble.Error()
 				return false, nil
+			case len(found) == 0:
+				return false, errors.New("it was deleted")
 			}
-			return false, fmt.Errorf("reading the watch: %w", err)
-		}
-		switch ready, err := judge(&event.Object, event.Type); {
-		case err != nil:
-			return false, err
-		case ready:
-			return true, nil
-		}
-		if why := waiting(&event.Object); why != "" {
-			*last = why
-		}
+			if why := waiting(found[0]); why != "" {
+				last = why
+			}
+			return judge(found[0])
+		})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("waiting for the results pod %q: not ready after %s: %s", pod.Name, limit, last)
 	}
+	return fmt.Errorf("waiting for the results pod %q: %w", pod.Name, err)
 }
 
-func judge(pod *corev1.Pod, event string) (bool, error) {
-	switch {
-	case event == "DELETED":
-		return false, errors.New("it was deleted")
-	case event == "ERROR":
-		return false, nil
-	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
+func judge(pod *corev1.Pod) (ready bool, err error) {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false, fmt.Errorf("it ended: %s", ending(pod))
 	}
 	for _, condition := range pod.Status.Conditions {

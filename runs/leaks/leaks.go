@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/queue/gc"
 	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
@@ -17,9 +18,7 @@ import (
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -45,7 +44,7 @@ type Leak struct {
 }
 
 // Clean looks at the targets of a hub. What cannot be looked at is an error beside the leaks of the rest.
-func Clean(ctx context.Context, cfg *rest.Config, o Options) ([]Leak, error) {
+func Clean(ctx context.Context, cfg *kube.Config, o Options) ([]Leak, error) {
 	hub, err := connect(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the hub: %w", err)
@@ -150,17 +149,14 @@ func remote(secret *corev1.Secret) way {
 	return w
 }
 
-func connect(cfg *rest.Config) (client.Client, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, tektonv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
+func connect(cfg *kube.Config) (client.Client, error) {
+	bounded := *cfg
+	bounded.Timeout = answerTime
+	api, err := kube.New(&bounded, "")
+	if err != nil {
+		return nil, err
 	}
-	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout, cfg.QPS, cfg.ContentType = answerTime, -1, runtime.ContentTypeJSON
-	cfg.WarningHandler = rest.NoWarnings{}
-	return client.New(cfg, client.Options{Scheme: scheme})
+	return api.ByKind(clientscheme.AddToScheme, tektonv1.AddToScheme)
 }
 
 // identity is that of the hub, by which its objects are hubFacts from those of others: who may not read the namespace

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/queue/gc"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -17,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -41,7 +41,7 @@ const (
 // TearDown does what a controller does to release a run, with the rights of a person: its tasks end, what carries its
 // labels on its target goes, its way to the target too, and its Workload is let go. It returns what it could not
 // verify: that is there perhaps, and nobody looks after it any more. clk tells how long to wait.
-func TearDown(ctx context.Context, cfg *rest.Config, run Orphan, clk clock.Clock) (unverified []string) {
+func TearDown(ctx context.Context, cfg *kube.Config, run Orphan, clk clock.Clock) (unverified []string) {
 	hub, err := connect(cfg)
 	if err != nil {
 		return []string{fmt.Sprintf("anything of it is gone: connecting to the hub: %v", err)}

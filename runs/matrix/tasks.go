@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/report/brief"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/runs/cluster"
-	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/runs/tracking"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/step"

@@ -5,10 +5,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
 	"bflow.dev/bflow/runs/experiment"
-	"bflow.dev/bflow/runs/kube"
 )
 
 // experimentCommand is the task of Pipeline bflow-experiment.

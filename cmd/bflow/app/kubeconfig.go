@@ -3,7 +3,7 @@ package app
 import (
 	"github.com/urfave/cli/v2"
 
-	"bflow.dev/bflow/runs/kube"
+	"bflow.dev/bflow/internal/kube"
 )
 
 // kubeFlags say which cluster a command speaks to. Without them it is the one kubectl would speak to.

@@ -3,8 +3,8 @@ package app
 import (
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/runs/matrix"
 	"bflow.dev/bflow/tasks/step"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/bootstrap"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/tasks/step"
 )
 

@@ -1,4 +1,3 @@
-// Package kube finds out which cluster a person means, as kubectl would, and with which credentials.
 package kube
 
 import (
@@ -8,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 
 	"bflow.dev/bflow/internal/credential"
@@ -34,11 +35,14 @@ func (s Source) rules() *clientcmd.ClientConfigLoadingRules {
 	return rules
 }
 
+func (s Source) loader() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(s.rules(),
+		&clientcmd.ConfigOverrides{CurrentContext: s.Context})
+}
+
 // Read reads the kubeconfig, or takes the account of the pod. The second result is the namespace of the context.
 func (s Source) Read() (*Config, string, error) {
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(s.rules(),
-		&clientcmd.ConfigOverrides{CurrentContext: s.Context})
-	cfg, err := loader.ClientConfig()
+	cfg, err := s.Config()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, "", step.Usagef("reading the kubeconfig: there is none; name one with %s or KUBECONFIG", s.Flag)
 	}
@@ -46,16 +50,49 @@ func (s Source) Read() (*Config, string, error) {
 		return nil, "", step.Usagef("reading the kubeconfig: %w; name one with %s or KUBECONFIG", err, s.Flag)
 	}
 	if credential.Text(cfg.Host) != cfg.Host {
-		return nil, "", step.Usagef("reading the kubeconfig: the server's address contains a credential, which would be " +
-			"printed; use a user with a token instead")
+		return nil, "", step.Usagef("reading the kubeconfig: the server's address contains a credential, which " +
+			"would be printed; use a user with a token instead")
 	}
-	namespace, _, err := loader.Namespace()
+	namespace, _, err := s.loader().Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the namespace of the kubeconfig: %w", err)
 	}
+	return cfg, namespace, nil
+}
+
+// Config is the way that Read takes, whatever it looks like.
+func (s Source) Config() (*Config, error) {
+	cfg, err := s.loader().ClientConfig()
+	if err != nil {
+		return nil, err
+	}
 	cfg.UserAgent = userAgent()
 	silence()
-	return cfg, namespace, nil
+	return cfg, nil
+}
+
+// Endpoint is what the kubeconfig says of the cluster of the context, with the files that it names read in, and the
+// name of the context.
+func (s Source) Endpoint() (endpoint clientcmdapi.Cluster, context string, err error) {
+	raw, err := s.rules().Load()
+	if err != nil {
+		return endpoint, "", err
+	}
+	if s.Context != "" {
+		raw.CurrentContext = s.Context
+	}
+	context = raw.CurrentContext
+	if raw.Contexts[context] == nil {
+		return endpoint, context, fmt.Errorf("%q has no context %q; it has %s, choose with --context", s.File, context,
+			strings.Join(s.Contexts(), ", "))
+	}
+	if err := errors.Join(clientcmdapi.MinifyConfig(raw), clientcmdapi.FlattenConfig(raw)); err != nil {
+		return endpoint, context, err
+	}
+	if to := raw.Clusters[raw.Contexts[context].Cluster]; to != nil {
+		endpoint = *to
+	}
+	return endpoint, context, nil
 }
 
 // ContextName is the name of the context, "" in a pod.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/runs/kube"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -39,7 +39,10 @@ func write(t *testing.T, text string) string {
 
 func TestAContextSaysWhichClusterIsMeant(t *testing.T) {
 	file := write(t, two)
-	for context, want := range map[string][3]string{"": {"https://near.example", "bench", "near"}, "far": {"https://far.example", "default", "far"}} {
+	for context, want := range map[string][3]string{
+		"":    {"https://near.example", "bench", "near"},
+		"far": {"https://far.example", "default", "far"},
+	} {
 		s := kube.Source{File: file, Context: context, Flag: "--kubeconfig"}
 		cfg, namespace, err := s.Read()
 		if err != nil {
@@ -78,6 +81,20 @@ func TestAWayThatIsNoneIsAnErrorOfUsage(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("it shows the credential: %v", err)
 		}
+	}
+}
+
+func TestAnEndpointIsThatOfItsContext(t *testing.T) {
+	file := write(t, two)
+	for context, want := range map[string][2]string{"": {"https://near.example", "near"}, "far": {"https://far.example", "far"}} {
+		endpoint, name, err := kube.Source{File: file, Context: context}.Endpoint()
+		if got := [2]string{endpoint.Server, name}; err != nil || got != want {
+			t.Errorf("context %q: got %q, %v, want %q", context, got, err, want)
+		}
+	}
+	_, _, err := kube.Source{File: file, Context: "prod"}.Endpoint()
+	if err == nil || !strings.Contains(err.Error(), `has no context "prod"; it has far, near, open, choose with --context`) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -1,0 +1,9 @@
+package kube_test
+
+import (
+	"testing"
+
+	"bflow.dev/bflow/internal/leakcheck"
+)
+
+func TestMain(m *testing.M) { leakcheck.Main(m) }
