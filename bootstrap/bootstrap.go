@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/rest"
 
 	"bflow.dev/bflow/bootstrap/apply"
 	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 )
 
@@ -149,16 +149,21 @@ type Hub struct {
 }
 
 // Connect returns the cluster of cfg; it opens no connection yet. Progress is printed to log, a line per step.
-func Connect(cfg *rest.Config, log io.Writer) (*Hub, error) {
-	cluster, err := apply.Connect(cfg)
+func Connect(cfg *kube.Config, log io.Writer) (*Hub, error) {
+	api, err := kube.New(cfg, "")
 	if err != nil {
 		return nil, err
 	}
-	asked, err := detect.Connect(cfg)
+	return New(api, log)
+}
+
+// New returns the cluster that a client leads to.
+func New(api *kube.Client, log io.Writer) (*Hub, error) {
+	cluster, err := apply.New(api)
 	if err != nil {
 		return nil, err
 	}
-	return &Hub{cluster: cluster, asked: asked, log: log, components: component.All}, nil
+	return &Hub{cluster: cluster, asked: detect.Cluster{Client: api}, log: log, components: component.All}, nil
 }
 
 // survey is what is known before anything is changed.
@@ -206,7 +211,7 @@ func (h *Hub) look(ctx context.Context, o Options) (survey, error) {
 func (h *Hub) detect(ctx context.Context, all []component.Component) (detect.Found, error) {
 	api, err := h.asked.API()
 	if err != nil {
-		return detect.Found{}, err
+		return detect.Found{}, h.asked.Client.Explain(err)
 	}
 	found, err := detect.Of(ctx, h.asked, api)
 	problems := []error{err}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // Options configures a write.
@@ -54,19 +55,19 @@ func (e *ConflictError) Error() string {
 // Apply writes one object under our field manager. Transient errors (a webhook that has just started, a busy server)
 // are retried once a second until ctx ends.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
-	for began := time.Now(); ; {
-		change, err := c.apply(ctx, obj, o)
-		if err == nil || o.DryRun || !isTransient(err) {
-			return change, err
-		}
-		if o.Say != nil && time.Since(began) >= pollInterval {
+	began := time.Now()
+	var change Change
+	err := kube.Retry(ctx, kube.Pause, func() (err error) {
+		change, err = c.apply(ctx, obj, o)
+		return err
+	}, func(err error) bool {
+		again := !o.DryRun && isTransient(err)
+		if again && o.Say != nil && time.Since(began) >= reasonTime {
 			o.Say(err.Error())
 		}
-		pause(ctx, time.Second)
-		if ctx.Err() != nil {
-			return Change{}, err
-		}
-	}
+		return again
+	})
+	return change, err
 }
 
 // apply finds out by a dry run whether an existing object would change, and writes only then. The server itself would
@@ -81,26 +82,29 @@ func (c *Cluster) apply(ctx context.Context, obj *unstructured.Unstructured, o O
 	if err != nil {
 		return Change{}, err
 	}
-	resource, err := c.resource(ref)
+	at, err := c.at(ref)
 	if o.DryRun && meta.IsNoMatchError(err) {
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
 	}
 	if err != nil {
 		return Change{}, fmt.Errorf("applying %s: %w", ref, err)
 	}
-	options := metav1.ApplyOptions{FieldManager: c.manager, Force: o.Force, DryRun: []string{metav1.DryRunAll}}
+	put := func(dry bool) (*unstructured.Unstructured, error) {
+		var answer unstructured.Unstructured
+		err := c.api.Apply(ctx, at, obj, &answer, kube.Write{Manager: c.manager, Force: o.Force, DryRun: dry})
+		return &answer, err
+	}
 	after, err := before, error(nil)
 	if before != nil || o.DryRun {
-		after, err = resource.Apply(ctx, ref.Name, obj, options)
+		after, err = put(true)
 	}
 	if !o.DryRun && (before == nil || err != nil || !isSame(before, after)) {
-		options.DryRun = nil
-		after, err = resource.Apply(ctx, ref.Name, obj, options)
+		after, err = put(false)
 	}
 	switch {
 	case err == nil:
 		return Change{Ref: ref, Action: action(before, after), Before: before, After: after, Kept: kept}, nil
-	case o.DryRun && errors.IsNotFound(err):
+	case o.DryRun && kube.IsMissing(err):
 		return Change{Ref: ref, Action: Created, After: obj, Unchecked: true}, nil
 	case errors.IsConflict(err):
 		return Change{}, conflict(ref, err)
@@ -140,11 +144,9 @@ func conflict(ref Ref, err error) error {
 }
 
 // isTransient reports whether an error passes by itself. The server reports a webhook that it cannot reach as an
-// internal error.
+// internal error; others of these stay.
 func isTransient(err error) bool {
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
-		errors.IsServerTimeout(err) || errors.IsTooManyRequests(err) || errors.IsServiceUnavailable(err) || errors.IsTimeout(err) ||
-		errors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+	return kube.IsTransient(err) && (!errors.IsInternalError(err) || kube.IsWebhookAway(err))
 }
 
 // hasFields reports whether an object exists and has every field of want with its value.

@@ -2,45 +2,38 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"bflow.dev/bflow/internal/kube"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Delete deletes one object, without waiting until it is gone. was is true if it existed; its kind need not exist.
 func (c *Cluster) Delete(ctx context.Context, ref Ref) (was bool, err error) {
-	resource, err := c.resource(ref)
-	if meta.IsNoMatchError(err) {
-		return false, nil
+	at, err := c.at(ref)
+	if err == nil {
+		was, err = c.api.Delete(ctx, at, kube.Deletion{})
 	}
-	if err != nil {
+	if err != nil && !isMissing(err) {
 		return false, fmt.Errorf("deleting %s: %w", ref, err)
 	}
-	background := metav1.DeletePropagationBackground
-	err = resource.Delete(ctx, ref.Name, metav1.DeleteOptions{PropagationPolicy: &background})
-	if err != nil && !errors.IsNotFound(err) {
-		return false, fmt.Errorf("deleting %s: %w", ref, err)
-	}
-	return err == nil, nil
+	return was, nil
 }
 
 // Release gives up every field of an object that only we own, and keeps the object and the fields of others.
 func (c *Cluster) Release(ctx context.Context, ref Ref, version string) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return fmt.Errorf("releasing %s: %w", ref, err)
-	}
 	empty := &unstructured.Unstructured{Object: map[string]any{}}
 	empty.SetAPIVersion(version)
 	empty.SetKind(ref.Kind)
 	empty.SetNamespace(ref.Namespace)
 	empty.SetName(ref.Name)
-	if _, err := resource.Apply(ctx, ref.Name, empty, metav1.ApplyOptions{FieldManager: c.manager, Force: true}); err != nil {
+	at, err := c.at(ref)
+	if err == nil {
+		err = c.api.Apply(ctx, at, empty, nil, kube.Write{Manager: c.manager, Force: true})
+	}
+	if err != nil {
 		return fmt.Errorf("releasing %s: %w", ref, err)
 	}
 	return nil
@@ -59,16 +52,11 @@ func Owns(u *unstructured.Unstructured) bool {
 // Merge changes fields of an object that is not ours, by a JSON merge patch. It does nothing if the object does not
 // exist.
 func (c *Cluster) Merge(ctx context.Context, ref Ref, patch map[string]any) error {
-	resource, err := c.resource(ref)
-	if err != nil {
-		return fmt.Errorf("patching %s: %w", ref, err)
+	at, err := c.at(ref)
+	if err == nil {
+		err = c.api.Merge(ctx, at, patch, kube.Write{Manager: c.manager})
 	}
-	text, err := json.Marshal(patch)
-	if err != nil {
-		return fmt.Errorf("patching %s: %w", ref, err)
-	}
-	_, err = resource.Patch(ctx, ref.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: c.manager})
-	if err != nil && !errors.IsNotFound(err) {
+	if err != nil && !kube.IsMissing(err) {
 		return fmt.Errorf("patching %s: %w", ref, err)
 	}
 	return nil

@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/internal/kube"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // live is a real cluster and a namespace on it that goes away with the test.
@@ -22,11 +20,15 @@ func live(t *testing.T) (*Cluster, string) {
 	if path == "" {
 		t.Skip("BFLOW_E2E_KUBECONFIG names no cluster to apply objects to")
 	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", path)
+	cfg, _, err := kube.Source{File: path}.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := Connect(cfg)
+	api, err := kube.New(cfg, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := New(api)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,15 +92,11 @@ func TestFieldsOfOthersAreTakenOnlyByForce(t *testing.T) {
 	config := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: ours}}")
 	config.SetNamespace(namespace)
 	mustApply(t, cluster, config, Options{})
-	resource, err := cluster.resource(RefOf(config))
-	if err != nil {
+	theirs := map[string]any{"data": map[string]any{"a": "theirs", "b": "more"}}
+	if err := cluster.As("somebody").Merge(t.Context(), RefOf(config), theirs); err != nil {
 		t.Fatal(err)
 	}
-	patch := []byte(`{"data": {"a": "theirs", "b": "more"}}`)
-	if _, err := resource.Patch(t.Context(), "c", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = cluster.Apply(t.Context(), config, Options{})
+	_, err := cluster.Apply(t.Context(), config, Options{})
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) || len(conflict.Fields) != 1 || !strings.Contains(conflict.Fields[0], `"somebody"`) || !strings.HasSuffix(conflict.Fields[0], ".data.a") {
 		t.Fatalf("got %v", err)
@@ -112,12 +110,9 @@ func TestFieldsOfOthersAreTakenOnlyByForce(t *testing.T) {
 
 func TestGivingBackKeepsWhatOthersWrote(t *testing.T) {
 	cluster, namespace := live(t)
-	resource, err := cluster.resource(Ref{Kind: "ConfigMap", Namespace: namespace})
-	if err != nil {
-		t.Fatal(err)
-	}
 	theirs := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {theirs: x}}}")
-	if _, err := resource.Create(t.Context(), theirs, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
+	at := kube.Core("configmaps", namespace, "")
+	if err := cluster.api.Create(t.Context(), at, theirs, nil, kube.Write{Manager: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
 	config := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {ours: mine}}}")

@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -28,21 +29,23 @@ func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructu
 		if ctx.Err() != nil {
 			return &WaitError{Ref: RefOf(probe), Reason: told, After: time.Since(began)}
 		}
-		if why != told && say != nil && time.Since(began) >= pollInterval {
+		if why != told && say != nil && time.Since(began) >= reasonTime {
 			say(why)
 		}
 		told = why
-		pause(ctx, time.Second)
+		kube.Sleep(ctx, kube.Pause)
 	}
 }
 
 // ask creates the probe as a dry run and returns why it is not satisfied yet.
 func (c *Cluster) ask(ctx context.Context, probe *unstructured.Unstructured, is Condition) (why string, err error) {
-	resource, err := c.resource(RefOf(probe))
+	at, err := c.at(RefOf(probe))
 	if err != nil {
 		return "", err
 	}
-	made, err := resource.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: Manager})
+	at.Name = ""
+	var made unstructured.Unstructured
+	err = c.api.Create(ctx, at, probe, &made, kube.Write{DryRun: true})
 	switch {
 	case errors.IsAlreadyExists(err):
 		return "", nil
@@ -51,6 +54,6 @@ func (c *Cluster) ask(ctx context.Context, probe *unstructured.Unstructured, is 
 	case err != nil || is == nil:
 		return "", err
 	}
-	_, why = is(made)
+	_, why = is(&made)
 	return why, nil
 }

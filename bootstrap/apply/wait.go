@@ -1,22 +1,24 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
-// pollInterval is how often an object is read while no event of it comes: why a Deployment is not available is in its
-// pods. A reason is reported when it has lasted as long.
-const pollInterval = 2 * time.Second
+const (
+	// lookInterval is how often an object is judged while it does not change: why a Deployment is not available is in
+	// its pods.
+	lookInterval = time.Second
+	// reasonTime is how long a reason has to last before it is reported.
+	reasonTime = 2 * time.Second
+)
 
 // WaitError is the reason why an object was not ready when time was up.
 type WaitError struct {
@@ -54,45 +56,98 @@ func order(r Ref) int {
 	return 1
 }
 
-// await returns "" when the object satisfies the condition, and the last reason when ctx has ended.
+// await returns "" when the object satisfies the condition, and the last reason when ctx has ended. An object of a kind
+// that is not served does not exist.
 func (c *Cluster) await(ctx context.Context, ref Ref, is Condition, say func(string)) (string, error) {
-	last, since, told := "", time.Now(), map[string]bool{} // the two reasons of an image that cannot be pulled alternate
-	var unpulled time.Time
+	w := &waiting{Cluster: c, ref: ref, is: is, say: say, said: map[string]bool{}, last: noAnswer}
+	if obj, err := c.Get(ctx, ref); err == nil && w.look(ctx, obj) { // most need no waiting
+		return w.unmet, nil
+	}
 	for {
-		obj, err := c.Get(ctx, ref)
-		if err != nil && !isTransient(err) && ctx.Err() == nil {
+		at, err := c.at(ref)
+		if err == nil {
+			at.Name = ""
+			err = kube.Until(ctx, c.api, at, kube.Named(ref.Name), lookInterval, w.judge(ctx))
+		}
+		done := err == nil
+		switch {
+		case done:
+		case ctx.Err() != nil:
+			return w.last, nil
+		case isMissing(err):
+			done = w.look(ctx, nil)
+		case isTransient(err):
+			done = w.note(noAnswer)
+		default:
 			return "", err
 		}
-		ok, why := false, "the server does not answer"
-		if err == nil {
-			ok, why = is(obj)
+		if done {
+			return w.unmet, nil
 		}
-		if ok {
-			return "", nil
-		}
-		if obj != nil && ref.Kind == "Deployment" {
-			why = strings.TrimSuffix(why+": "+c.troubleOf(ctx, obj), ": ")
-		}
-		if ctx.Err() != nil {
-			return cmp.Or(last, why), nil // the last reason from before ctx ended
-		}
-		switch {
-		case !imageTrouble(why):
-			unpulled = time.Time{}
-		case unpulled.IsZero():
-			unpulled = time.Now()
-		case time.Since(unpulled) >= c.imagePullGrace:
-			return why, nil // the kubelet never stops trying
-		}
-		if why != last {
-			last, since = why, time.Now()
-		}
-		if !told[last] && time.Since(since) >= pollInterval && say != nil {
-			told[last] = true
-			say(fmt.Sprintf("waiting for %s: %s", ref, why))
-		}
-		c.awaitEvent(ctx, ref, obj)
+		kube.Sleep(ctx, kube.Pause)
 	}
+}
+
+const noAnswer = "the server does not answer"
+
+// waiting is what is known of an object that is waited for.
+type waiting struct {
+	*Cluster
+	ref Ref
+	is  Condition
+	say func(string)
+
+	last     string          // reason
+	since    time.Time       // when the last reason was met first
+	said     map[string]bool // reasons; the two of an image that cannot be pulled alternate
+	unpulled time.Time       // since when an image cannot be pulled
+	unmet    string          // why it was given up
+}
+
+// judge judges what is followed.
+func (w *waiting) judge(ctx context.Context) func([]*unstructured.Unstructured, error) (bool, error) {
+	return func(found []*unstructured.Unstructured, trouble error) (bool, error) {
+		switch {
+		case trouble != nil && !isMissing(trouble):
+			return w.note(noAnswer), nil
+		case trouble != nil || len(found) == 0:
+			return w.look(ctx, nil), nil
+		}
+		return w.look(ctx, found[0]), nil
+	}
+}
+
+// look reports whether nothing more is to be waited for.
+func (w *waiting) look(ctx context.Context, obj *unstructured.Unstructured) (done bool) {
+	ok, why := w.is(obj)
+	if ok {
+		return true
+	}
+	if obj != nil && w.ref.Kind == "Deployment" {
+		why = strings.TrimSuffix(why+": "+w.troubleOf(ctx, obj), ": ")
+	}
+	return ctx.Err() == nil && w.note(why)
+}
+
+// note keeps a reason, and reports one that lasts. It returns true if it is of no use to wait any longer.
+func (w *waiting) note(why string) (done bool) {
+	switch {
+	case !imageTrouble(why):
+		w.unpulled = time.Time{}
+	case w.unpulled.IsZero():
+		w.unpulled = time.Now()
+	case time.Since(w.unpulled) >= w.imagePullGrace:
+		w.unmet = why // the kubelet never stops trying
+		return true
+	}
+	if why != w.last || w.since.IsZero() {
+		w.last, w.since = why, time.Now()
+	}
+	if !w.said[why] && time.Since(w.since) >= reasonTime && w.say != nil {
+		w.said[why] = true
+		w.say(fmt.Sprintf("waiting for %s: %s", w.ref, why))
+	}
+	return false
 }
 
 // imagePullGrace is how long an image may fail to be pulled: a registry may be down for a moment.
@@ -102,33 +157,4 @@ const imagePullGrace = 30 * time.Second
 func imageTrouble(why string) bool {
 	return strings.Contains(why, "ErrImagePull") || strings.Contains(why, "ImagePullBackOff") || strings.Contains(why, "InvalidImageName") ||
 		strings.Contains(why, "ErrImageNeverPull")
-}
-
-// awaitEvent returns when the object changes, and after pollInterval at the latest. After a watch that failed it waits
-// a second.
-func (c *Cluster) awaitEvent(ctx context.Context, ref Ref, seen *unstructured.Unstructured) {
-	ctx, cancel := context.WithTimeout(ctx, pollInterval)
-	defer cancel()
-	resource, err := c.resource(ref)
-	if err != nil {
-		pause(ctx, time.Second)
-		return
-	}
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", ref.Name).String()}
-	if seen != nil {
-		options.ResourceVersion = seen.GetResourceVersion()
-	}
-	events, err := resource.Watch(ctx, options)
-	if err != nil {
-		pause(ctx, time.Second)
-		return
-	}
-	defer events.Stop()
-	select {
-	case <-ctx.Done():
-	case event, open := <-events.ResultChan():
-		if !open || event.Type == watch.Error {
-			pause(ctx, time.Second)
-		}
-	}
 }

@@ -3,36 +3,44 @@ package apply
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/eventually"
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/fake"
 )
 
-// fixed is a mapper with a fixed set of kinds.
-type fixed struct{ meta.RESTMapper }
-
-func (fixed) Reset() {}
-
-// inMemory is a cluster of Deployments and Pods without a server.
-func inMemory(objects ...runtime.Object) *Cluster {
-	scheme := runtime.NewScheme()
-	lists := map[schema.GroupVersionResource]string{
-		{Group: "apps", Version: "v1", Resource: "deployments"}: "DeploymentList",
-		{Version: "v1", Resource: "pods"}:                       "PodList",
-		{Version: "v1", Resource: "configmaps"}:                 "ConfigMapList",
+// inMemory is a cluster with objects.
+func inMemory(t *testing.T, objects ...*unstructured.Unstructured) (*apitest.Server, *Cluster) {
+	t.Helper()
+	srv := apitest.New(t, "s")
+	for _, o := range objects {
+		srv.Put(pathOf(o), o)
 	}
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "apps", Version: "v1"}, {Version: "v1"}})
-	mapper.Add(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, meta.RESTScopeNamespace)
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, meta.RESTScopeNamespace)
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-	return &Cluster{objects: fake.NewSimpleDynamicClientWithCustomListKinds(scheme, lists, objects...), mapper: fixed{mapper}, imagePullGrace: imagePullGrace}
+	api, err := kube.New(srv.Config(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return srv, c
+}
+
+// pathOf is where a Deployment or a Pod lies.
+func pathOf(o *unstructured.Unstructured) string {
+	if o.GetKind() == "Pod" {
+		return "/api/v1/namespaces/s/pods/" + o.GetName()
+	}
+	return "/apis/apps/v1/namespaces/s/deployments/" + o.GetName()
 }
 
 const starting = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: s},
@@ -45,7 +53,8 @@ func TestWaitSaysWhichPodIsInTrouble(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	err := inMemory(deployment, pod).Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(s string) {
+	_, c := inMemory(t, deployment, pod)
+	err := c.Wait(ctx, []Ref{RefOf(deployment)}, Ready, func(s string) {
 		told = append(told, s)
 		cancel()
 	})
@@ -64,7 +73,7 @@ func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
 		pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: d-1, namespace: s, labels: {app: d}},
   status: {containerStatuses: [{state: {waiting: {reason: `+reason+`}}}]}}`)
 		deployment := parse(t, starting)
-		c := inMemory(deployment, pod)
+		_, c := inMemory(t, deployment, pod)
 		c.imagePullGrace = time.Nanosecond
 		ctx, cancel := context.WithCancel(t.Context())
 		told := false
@@ -82,19 +91,13 @@ func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
 
 func TestWaitEndsWithTheChangeItWaitsFor(t *testing.T) {
 	deployment := parse(t, starting)
-	cluster := inMemory(deployment)
-	resource, err := cluster.resource(RefOf(deployment))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = cluster.Wait(t.Context(), []Ref{RefOf(deployment)}, Ready, func(string) {
+	srv, c := inMemory(t, deployment)
+	err := c.Wait(t.Context(), []Ref{RefOf(deployment)}, Ready, func(string) {
 		done := deployment.DeepCopy()
 		if err := unstructured.SetNestedField(done.Object, int64(1), "status", "availableReplicas"); err != nil {
 			t.Error(err)
 		}
-		if _, err := resource.Update(context.Background(), done, metav1.UpdateOptions{}); err != nil {
-			t.Error(err)
-		}
+		srv.Put(pathOf(done), done)
 	})
 	if err != nil {
 		t.Error(err)
@@ -104,20 +107,76 @@ func TestWaitEndsWithTheChangeItWaitsFor(t *testing.T) {
 func TestWhatIsNotThereIsNotReadyButGone(t *testing.T) {
 	missing := Ref{Kind: "ConfigMap", Namespace: "s", Name: "c"}
 	unknown := Ref{Group: "x.example", Kind: "Nothing", Name: "c"}
-	if err := inMemory().Wait(t.Context(), []Ref{missing, unknown}, Gone, nil); err != nil {
+	_, c := inMemory(t)
+	if err := c.Wait(t.Context(), []Ref{missing, unknown}, Gone, nil); err != nil {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var wait *WaitError
-	if err := inMemory().Wait(ctx, []Ref{missing}, Ready, nil); !errors.As(err, &wait) || wait.Reason != "it is not there" {
-		t.Errorf("got %v", err)
+	for _, ref := range []Ref{missing, unknown} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := c.Wait(ctx, []Ref{ref}, Ready, func(string) { cancel() })
+		var wait *WaitError
+		if !errors.As(err, &wait) || wait.Reason != "it is not there" {
+			t.Errorf("%s: got %v", ref, err)
+		}
 	}
 }
 
 func TestListOfAnUnknownKindIsEmpty(t *testing.T) {
-	all, err := inMemory().List(t.Context(), schema.GroupKind{Group: "x.example", Kind: "Nothing"}, "", "")
+	_, c := inMemory(t)
+	all, err := c.List(t.Context(), schema.GroupKind{Group: "x.example", Kind: "Nothing"}, "", "")
 	if err != nil || len(all) != 0 {
 		t.Errorf("got %v, %v", all, err)
+	}
+}
+
+// TestWaitSaysThatTheServerIsAway, and goes on when it is back.
+func TestWaitSaysThatTheServerIsAway(t *testing.T) {
+	deployment := parse(t, starting)
+	srv, c := inMemory(t, deployment)
+	var told []string
+	err := c.Wait(eventually.Context(t), []Ref{RefOf(deployment)}, Ready, func(s string) {
+		told = append(told, s)
+		switch len(told) {
+		case 1:
+			srv.Down(true)
+		case 2:
+			done := deployment.DeepCopy()
+			if err := unstructured.SetNestedField(done.Object, int64(1), "status", "availableReplicas"); err != nil {
+				t.Error(err)
+			}
+			srv.Put(pathOf(done), done)
+			srv.Down(false)
+		}
+	})
+	if err != nil || len(told) != 2 || !strings.HasSuffix(told[1], ": the server does not answer") {
+		t.Errorf("was told %q, %v", told, err)
+	}
+}
+
+// TestAWriteIsRepeatedWhileItsWebhookIsAway, unless it is a dry run or the error is of another kind.
+func TestAWriteIsRepeatedWhileItsWebhookIsAway(t *testing.T) {
+	for _, row := range []struct {
+		name, message string
+		o             Options
+		done          bool
+	}{
+		{"a webhook that is starting", `failed calling webhook "x": connect: connection refused`, Options{}, true},
+		{"a dry run", `failed calling webhook "x": connect: connection refused`, Options{DryRun: true}, false},
+		{"another error of the server", "conversion is broken", Options{}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, c := inMemory(t)
+			var asked atomic.Int32
+			srv.Refuse(func(q apitest.Request) (int, string) {
+				if q.Verb == "patch" && asked.Add(1) == 1 {
+					return http.StatusInternalServerError, row.message
+				}
+				return 0, ""
+			})
+			_, err := c.Apply(eventually.Context(t), parse(t, starting), row.o)
+			if (err == nil) != row.done {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

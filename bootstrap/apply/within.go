@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,17 +32,18 @@ func (c *Cluster) ListAll(ctx context.Context, namespace string) ([]*unstructure
 	var all []*unstructured.Unstructured
 	seen := map[types.UID]bool{} // two groups serve Events
 	for _, kind := range kinds {
-		list, err := c.objects.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
-		if errors.IsNotFound(err) || errors.IsMethodNotSupported(err) {
+		at := kube.At{GroupVersionResource: kind, Namespace: namespace}
+		found, err := kube.List[unstructured.Unstructured](ctx, c.api, at, kube.Selector{})
+		if kube.IsMissing(err) || errors.IsMethodNotSupported(err) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("looking into namespace %q: listing %s: %w", namespace, kind.GroupResource(), err)
 		}
-		for i := range list.Items {
-			if uid := list.Items[i].GetUID(); !seen[uid] {
+		for i := range found {
+			if uid := found[i].GetUID(); !seen[uid] {
 				seen[uid] = true
-				all = append(all, &list.Items[i])
+				all = append(all, &found[i])
 			}
 		}
 	}
@@ -50,33 +53,32 @@ func (c *Cluster) ListAll(ctx context.Context, namespace string) ([]*unstructure
 
 // namespacedKinds asks the server every time.
 func (c *Cluster) namespacedKinds(ctx context.Context) ([]schema.GroupVersionResource, error) {
-	for began := time.Now(); ; {
-		groups, err := discovery.ServerPreferredNamespacedResources(c.apis)
-		if err != nil && time.Since(began) < discoveryGrace && ctx.Err() == nil {
-			pause(ctx, time.Second)
-			continue
-		}
+	began := time.Now()
+	var groups []*metav1.APIResourceList
+	err := kube.Retry(ctx, kube.Pause, func() (err error) {
+		groups, err = discovery.ServerPreferredNamespacedResources(c.apis)
+		return err
+	}, func(error) bool { return time.Since(began) < discoveryGrace })
+	if err != nil {
+		return nil, c.api.Explain(err)
+	}
+	var kinds []schema.GroupVersionResource
+	for _, group := range groups {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
 		if err != nil {
 			return nil, err
 		}
-		var kinds []schema.GroupVersionResource
-		for _, group := range groups {
-			gv, err := schema.ParseGroupVersion(group.GroupVersion)
-			if err != nil {
-				return nil, err
-			}
-			for _, r := range group.APIResources {
-				if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
-					kinds = append(kinds, gv.WithResource(r.Name))
-				}
+		for _, r := range group.APIResources {
+			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+				kinds = append(kinds, gv.WithResource(r.Name))
 			}
 		}
-		return kinds, nil
 	}
+	return kinds, nil
 }
 
 // Serves reports whether the server has a kind.
 func (c *Cluster) Serves(kind schema.GroupKind) bool {
-	_, err := c.resource(Ref{Group: kind.Group, Kind: kind.Kind})
+	_, err := c.at(Ref{Group: kind.Group, Kind: kind.Kind})
 	return err == nil
 }

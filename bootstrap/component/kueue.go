@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
 	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/internal/kube"
 )
 
 // groupKueue is the API group of queues and Workloads.
@@ -77,9 +78,9 @@ func (k *Kueue) Detect(ctx context.Context, c detect.Cluster, api detect.API) er
 
 // readFrameworks reads the configuration of the manager. Its file name is upstream's; distributions keep it.
 func readFrameworks(ctx context.Context, c detect.Cluster, namespace string) ([]string, error) {
-	cm, err := c.Get(ctx, detect.Core("configmaps"), namespace, "kueue-manager-config")
+	cm, err := c.Get(ctx, kube.Core("configmaps", namespace, "kueue-manager-config"))
 	if err != nil {
-		if detect.IsMissing(err) {
+		if kube.IsMissing(err) {
 			return nil, nil
 		}
 		return nil, err

@@ -8,8 +8,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/objects"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"bflow.dev/bflow/internal/kube"
 )
 
 const groupPrometheus = "monitoring.coreos.com"
@@ -29,7 +28,7 @@ func (p *Prometheus) Detect(ctx context.Context, c detect.Cluster, api detect.AP
 	if !api.Serves(groupPrometheus+"/v1", "prometheuses") {
 		return nil
 	}
-	found, err := c.List(ctx, detect.In(groupPrometheus, "v1", "prometheuses"), "", metav1.ListOptions{})
+	found, err := c.List(ctx, kube.In(groupPrometheus, "v1", "prometheuses"), kube.Selector{})
 	if err != nil || len(found) == 0 {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/bootstrap/upstream"
+	"bflow.dev/bflow/internal/kube"
 )
 
 // oldestTekton serves everything that our Pipelines use.
@@ -59,7 +60,7 @@ func (t *Tekton) Detect(ctx context.Context, c detect.Cluster, api detect.API) e
 		t.Install.By = detect.ByTektonOperator
 	}
 	// Tekton keeps this ConfigMap for clients that ask for its version; everybody may read it.
-	info, err := c.Get(ctx, detect.Core("configmaps"), i.Namespace, "pipelines-info")
+	info, err := c.Get(ctx, kube.Core("configmaps", i.Namespace, "pipelines-info"))
 	if err == nil {
 		if version, _, _ := unstructured.NestedString(info.Object, "data", "version"); version != "" {
 			t.Install.Version = version

@@ -9,37 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
+	"bflow.dev/bflow/internal/kube"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
 )
 
 // Cluster is the cluster to read from.
-type Cluster struct {
-	Discovery discovery.DiscoveryInterface
-	Dynamic   dynamic.Interface
-}
-
-// Connect returns the cluster of cfg. It opens no connection yet.
-func Connect(cfg *rest.Config) (Cluster, error) {
-	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	d, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
-	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
-	if err != nil {
-		return Cluster{}, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	return Cluster{Discovery: d, Dynamic: dyn}, nil
-}
+type Cluster struct{ Client *kube.Client }
 
 // Found is what a cluster is, regardless of what is installed on it.
 type Found struct {
@@ -63,7 +40,11 @@ type API map[string][]string
 
 // API reads the served resources. A group whose server is down is left out.
 func (c Cluster) API() (API, error) {
-	_, lists, err := c.Discovery.ServerGroupsAndResources()
+	asked, err := c.Client.Discovery()
+	if err != nil {
+		return nil, err
+	}
+	_, lists, err := asked.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("reading the API groups of the cluster: %w", err)
 	}
@@ -93,30 +74,24 @@ func (a API) Versions(group string) []string {
 	return versions
 }
 
-// List reads all objects of a resource, in all namespaces if namespace is "".
-func (c Cluster) List(ctx context.Context, gvr schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]unstructured.Unstructured, error) {
-	found, err := c.Dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
+// List reads all objects that a selector selects, in all namespaces if at names none.
+func (c Cluster) List(ctx context.Context, at kube.At, sel kube.Selector) ([]unstructured.Unstructured, error) {
+	return list[unstructured.Unstructured](ctx, c, at, sel)
+}
+
+func list[T any](ctx context.Context, c Cluster, at kube.At, sel kube.Selector) ([]T, error) {
+	found, err := kube.List[T](ctx, c.Client, at, sel)
 	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", gvr.Resource, err)
+		return nil, fmt.Errorf("listing %s: %w", at.Resource, err)
 	}
-	return found.Items, nil
+	return found, nil
 }
 
 // Get reads one object.
-func (c Cluster) Get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	o, err := c.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+func (c Cluster) Get(ctx context.Context, at kube.At) (*unstructured.Unstructured, error) {
+	o, err := kube.Get[unstructured.Unstructured](ctx, c.Client, at)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %q: %w", gvr.Resource, name, err)
+		return nil, fmt.Errorf("reading %s %q: %w", at.Resource, at.Name, err)
 	}
 	return o, nil
-}
-
-// Core returns a resource of the core API.
-func Core(resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: resource}
-}
-
-// In returns a resource of a group and version.
-func In(group, version, resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 }

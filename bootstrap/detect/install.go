@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +37,7 @@ func (i Install) Foreign() bool { return i.Present && i.By != ByBflow }
 // namespace. It is called if the API of the software is served. The Deployment is nil if there is none.
 func (c Cluster) Controller(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
 	i := Install{Present: true, By: ByUpstream}
-	found, err := c.List(ctx, In("apps", "v1", "deployments"), "", metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	found, err := c.List(ctx, kube.Apps("deployments", "", ""), kube.Named(name))
 	if err != nil || len(found) == 0 {
 		return i, nil, err
 	}

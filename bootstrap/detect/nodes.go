@@ -2,19 +2,14 @@ package detect
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/queue/devices"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Nodes is the hardware for runs.
@@ -45,13 +40,14 @@ type Ill struct {
 
 // Nodes reads the nodes and, if the cluster has them, the slices of dynamic resource allocation.
 func (c Cluster) Nodes(ctx context.Context, api API) (Nodes, error) {
-	nodes, err := typed[corev1.Node](ctx, c, Core("nodes"))
+	nodes, err := list[corev1.Node](ctx, c, kube.Core("nodes", "", ""), kube.Selector{})
 	if err != nil {
 		return Nodes{}, err
 	}
 	var slices []resourcev1.ResourceSlice
 	if api.Serves("resource.k8s.io/v1", "resourceslices") {
-		slices, err = typed[resourcev1.ResourceSlice](ctx, c, In("resource.k8s.io", "v1", "resourceslices"))
+		slices, err = list[resourcev1.ResourceSlice](ctx, c, kube.In("resource.k8s.io", "v1", "resourceslices"),
+			kube.Selector{})
 	}
 	return nodesOf(nodes, slices), err
 }
@@ -78,23 +74,4 @@ func ill(node *corev1.Node) []Ill {
 		}
 	}
 	return out
-}
-
-// typed reads all objects of a resource as T.
-func typed[T any](ctx context.Context, c Cluster, gvr schema.GroupVersionResource) ([]T, error) {
-	found, err := c.List(ctx, gvr, "", metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]T, len(found))
-	for i := range found {
-		if err := fromTree(&found[i], &out[i]); err != nil {
-			return nil, fmt.Errorf("reading %s %q: %w", gvr.Resource, found[i].GetName(), err)
-		}
-	}
-	return out, nil
-}
-
-func fromTree(o *unstructured.Unstructured, to any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to)
 }

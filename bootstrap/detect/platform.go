@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"bflow.dev/bflow/internal/kube"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -22,7 +23,7 @@ func (p Platform) IsOpenShift() bool { return p.OpenShift != "" }
 // Platform reads versions and the identity of the cluster.
 func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	p := Platform{AdmissionPolicy: api.Serves("admissionregistration.k8s.io/v1", "validatingadmissionpolicies")}
-	version, err := c.Discovery.ServerVersion()
+	version, err := c.Client.Version(ctx)
 	if err != nil {
 		return p, fmt.Errorf("reading the version of the cluster: %w", err)
 	}
@@ -30,7 +31,7 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 	if len(api.Versions("security.openshift.io")) > 0 {
 		p.OpenShift = c.openShift(ctx)
 	}
-	system, err := c.Get(ctx, Core("namespaces"), "", "kube-system")
+	system, err := c.Get(ctx, kube.Core("namespaces", "", "kube-system"))
 	if err != nil {
 		return p, err
 	}
@@ -40,7 +41,9 @@ func (c Cluster) Platform(ctx context.Context, api API) (Platform, error) {
 
 // openShift returns the version of OpenShift. The object may be hidden from an account, or missing (MicroShift).
 func (c Cluster) openShift(ctx context.Context) string {
-	o, err := c.Get(ctx, In("config.openshift.io", "v1", "clusterversions"), "", "version")
+	at := kube.In("config.openshift.io", "v1", "clusterversions")
+	at.Name = "version"
+	o, err := c.Get(ctx, at)
 	if err != nil {
 		return "unknown"
 	}
@@ -50,6 +53,3 @@ func (c Cluster) openShift(ctx context.Context) string {
 	}
 	return version
 }
-
-// IsMissing reports whether err means that the object, or its kind, does not exist.
-func IsMissing(err error) bool { return apierrors.IsNotFound(err) }

@@ -3,9 +3,9 @@ package detect
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"bflow.dev/bflow/internal/kube"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Storage is a StorageClass.
@@ -18,7 +18,7 @@ type Storage struct {
 
 // Storage lists the StorageClasses.
 func (c Cluster) Storage(ctx context.Context) ([]Storage, error) {
-	found, err := c.List(ctx, In("storage.k8s.io", "v1", "storageclasses"), "", metav1.ListOptions{})
+	found, err := c.List(ctx, kube.In("storage.k8s.io", "v1", "storageclasses"), kube.Selector{})
 	if err != nil {
 		return nil, err
 	}

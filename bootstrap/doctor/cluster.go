@@ -19,7 +19,7 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 	api, err := d.cluster.API()
 	if err != nil {
 		return []Line{fail(check, "check address, credentials, VPN and proxy: --kubeconfig, --context",
-			"%s does not answer: %v", d.config.Host, rootCause(err.Error()))}
+			"%s does not answer: %v", d.client.Config.Host, rootCause(err.Error()))}
 	}
 	d.api = api
 	d.platform, err = d.cluster.Platform(ctx, api)
@@ -34,7 +34,7 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 	if older(d.platform.Kubernetes, minKubernetes) {
 		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: runs can start without passing their queue", says, minKubernetes)}
 	}
-	return []Line{ok(check, "%s at %s", says, d.config.Host)}
+	return []Line{ok(check, "%s at %s", says, d.client.Config.Host)}
 }
 
 // older compares versions as servers report them; one that cannot be parsed is not older.
@@ -54,7 +54,7 @@ func (d *doctor) clock(ctx context.Context) []Line {
 		return unreadable(check, err)
 	}
 	before := d.Now()
-	answer, err := d.http.Do(request)
+	answer, err := d.client.HTTP().Do(request)
 	if err != nil {
 		return unreadable(check, err)
 	}
@@ -91,8 +91,8 @@ func skewLine(check, who string, off time.Duration) Line {
 }
 
 func (d *doctor) host() string {
-	if strings.Contains(d.config.Host, "://") {
-		return strings.TrimRight(d.config.Host, "/")
+	if strings.Contains(d.client.Config.Host, "://") {
+		return strings.TrimRight(d.client.Config.Host, "/")
 	}
-	return fmt.Sprintf("https://%s", d.config.Host)
+	return fmt.Sprintf("https://%s", d.client.Config.Host)
 }

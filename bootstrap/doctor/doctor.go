@@ -6,19 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/internal/kube"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Level is the severity of a finding.
@@ -55,14 +51,10 @@ type Options struct {
 
 // Run makes all checks and returns the findings in the order of an installation. A cluster that does not answer is a
 // finding; a configuration that cannot be used is an error.
-func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
-	cluster, err := detect.Connect(cfg)
+func Run(ctx context.Context, cfg *kube.Config, o Options) ([]Line, error) {
+	client, err := kube.New(cfg, "")
 	if err != nil {
 		return nil, err
-	}
-	client, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -70,7 +62,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) ([]Line, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 2 * time.Minute
 	}
-	d := &doctor{Options: o, cluster: cluster, config: cfg, http: client}
+	d := &doctor{Options: o, client: client, cluster: detect.Cluster{Client: client}}
 	lines := d.reachable(ctx)
 	if d.api == nil {
 		return lines, nil
@@ -111,9 +103,8 @@ func Failed(lines []Line) bool {
 
 type doctor struct {
 	Options
+	client   *kube.Client
 	cluster  detect.Cluster
-	config   *rest.Config
-	http     *http.Client
 	api      detect.API
 	platform detect.Platform
 	nodes    *detect.Nodes              // nil if they may not be read
@@ -171,14 +162,6 @@ func serverMessage(err error) string {
 	return err.Error()
 }
 
-func (d *doctor) get(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	return d.cluster.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-}
-
-func core(resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Version: "v1", Resource: resource}
-}
-
-func kueueResource(resource string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: resource}
+func (d *doctor) get(ctx context.Context, at kube.At) (*unstructured.Unstructured, error) {
+	return kube.Get[unstructured.Unstructured](ctx, d.client, at)
 }

@@ -7,13 +7,12 @@ import (
 
 	"bflow.dev/bflow/bootstrap/component"
 	"bflow.dev/bflow/bootstrap/detect"
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Oldest versions that bflow is tested with.
@@ -48,7 +47,7 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 
 // isDown reports whether a Deployment exists and is not available.
 func (d *doctor) isDown(ctx context.Context, namespace, name string) bool {
-	o, err := d.get(ctx, deployments(), namespace, name)
+	o, err := d.get(ctx, kube.Apps("deployments", namespace, name))
 	if err != nil {
 		return false // other distributions name it differently; if it may not be read, other checks say so
 	}
@@ -56,15 +55,11 @@ func (d *doctor) isDown(ctx context.Context, namespace, name string) bool {
 	return n == 0
 }
 
-func deployments() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-}
-
 // tektonSecurity checks the one flag that runs need: the containers that Tekton adds to a pod must fit a restricted
 // namespace, as ours do. On OpenShift the platform sets what is missing.
 func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 	const check = "tekton"
-	flags, err := d.get(ctx, core("configmaps"), i.Namespace, "feature-flags")
+	flags, err := d.get(ctx, kube.Core("configmaps", i.Namespace, "feature-flags"))
 	if err != nil {
 		return unreadable(check, err)[0]
 	}
@@ -114,13 +109,13 @@ func (d *doctor) installed(ctx context.Context, check, what string, i detect.Ins
 
 // trouble returns why a pod of a namespace does not start, "" if that is not known.
 func (d *doctor) trouble(ctx context.Context, namespace string) string {
-	pods, err := d.cluster.Dynamic.Resource(core("pods")).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	pods, err := kube.List[unstructured.Unstructured](ctx, d.client, kube.Core("pods", namespace, ""), kube.Selector{})
 	if err != nil {
 		return ""
 	}
-	for i := range pods.Items {
-		if reason := podFailure(&pods.Items[i]); reason != "" {
-			return ": pod " + pods.Items[i].GetName() + ": " + reason
+	for i := range pods {
+		if reason := podFailure(&pods[i]); reason != "" {
+			return ": pod " + pods[i].GetName() + ": " + reason
 		}
 	}
 	return ""
@@ -128,7 +123,7 @@ func (d *doctor) trouble(ctx context.Context, namespace string) string {
 
 func (d *doctor) controller(ctx context.Context) []Line {
 	const check = "controller"
-	o, err := d.get(ctx, deployments(), contract.NamespaceSystem, contract.AccountController)
+	o, err := d.get(ctx, kube.Apps("deployments", contract.NamespaceSystem, contract.AccountController))
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait forever")}
 	}

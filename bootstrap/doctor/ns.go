@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -19,8 +19,9 @@ func (d *doctor) policy(ctx context.Context) []Line {
 		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later", "the API server does not support admission policies")}
 	}
 	for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
-		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
-		_, err := d.get(ctx, gvr, "", "bflow-runs")
+		at := kube.In("admissionregistration.k8s.io", "v1", resource)
+		at.Name = "bflow-runs"
+		_, err := d.get(ctx, at)
 		if apierrors.IsNotFound(err) {
 			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: runs can start without passing their queue", resource)}
 		}
@@ -42,7 +43,7 @@ func (d *doctor) inNamespace() string {
 // namespace checks what bootstrap puts into a namespace of runs.
 func (d *doctor) namespace(ctx context.Context) []Line {
 	const check = "namespace"
-	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
+	ns, err := d.get(ctx, kube.Core("namespaces", "", d.Namespace))
 	switch {
 	case apierrors.IsNotFound(err):
 		return []Line{fail(check, d.inNamespace(), "namespace %s does not exist", d.Namespace)}
@@ -51,7 +52,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	case err != nil && !apierrors.IsForbidden(err): // people often may not read their own namespace
 		return unreadable(check, err)
 	}
-	hub, err := d.get(ctx, core("configmaps"), d.Namespace, contract.ConfigMapHub)
+	hub, err := d.get(ctx, kube.Core("configmaps", d.Namespace, contract.ConfigMapHub))
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub, d.Namespace)}
 	}
@@ -63,7 +64,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s belongs to another cluster: %q, but this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
 	}
 	for _, account := range []string{contract.AccountRunner, contract.AccountLoad} {
-		_, err := d.get(ctx, core("serviceaccounts"), d.Namespace, account)
+		_, err := d.get(ctx, kube.Core("serviceaccounts", d.Namespace, account))
 		if apierrors.IsNotFound(err) {
 			return []Line{fail(check, d.inNamespace(), "ServiceAccount %s is missing in namespace %s", account, d.Namespace)}
 		}
@@ -77,7 +78,7 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 // podSecurity checks what the namespace enforces. Runs fit the strictest level.
 func (d *doctor) podSecurity(ctx context.Context) []Line {
 	const check, label = "pod security", "pod-security.kubernetes.io/enforce"
-	ns, err := d.get(ctx, core("namespaces"), "", d.Namespace)
+	ns, err := d.get(ctx, kube.Core("namespaces", "", d.Namespace))
 	if err != nil {
 		return unreadable(check, err)
 	}

@@ -8,12 +8,11 @@ import (
 	"sync"
 
 	"bflow.dev/bflow/bootstrap/overlays"
+	"bflow.dev/bflow/internal/kube"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -134,9 +133,9 @@ func (d *doctor) allowed(ctx context.Context, r right) (bool, error) {
 			"namespace": d.Namespace, "verb": r.verb, "group": r.group, "resource": r.resource, "subresource": r.subresource,
 		}},
 	}}
-	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
-	answer, err := d.cluster.Dynamic.Resource(gvr).Create(ctx, review, metav1.CreateOptions{})
-	if err != nil {
+	var answer unstructured.Unstructured
+	at := kube.In("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
+	if err := d.client.Create(ctx, at, review, &answer, kube.Write{}); err != nil {
 		return false, fmt.Errorf("asking whether your account may %s: %w", r, err)
 	}
 	allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed")

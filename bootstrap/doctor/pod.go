@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // reachContainer is the container of the pod that tries the URLs; the others only have their images pulled.
@@ -36,26 +35,22 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	pods := d.cluster.Dynamic.Resource(core("pods")).Namespace(d.Namespace)
-	pod, err := pods.Create(ctx, d.probe(prefix, tag), metav1.CreateOptions{})
+	pod := &unstructured.Unstructured{}
+	err := d.client.Create(ctx, kube.Core("pods", d.Namespace, ""), d.probe(prefix, tag), pod, kube.Write{})
 	if err != nil {
 		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be created in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
-	name := pod.GetName()
+	at := kube.Core("pods", d.Namespace, pod.GetName())
 	defer func() { // also after an interrupt, so that the pod does not stay
-		_ = pods.Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		_, _ = d.client.Delete(context.WithoutCancel(ctx), at, kube.Deletion{Force: true})
 	}()
 	before := d.Now()
-	for !settled(pod) && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-		if now, err := pods.Get(ctx, name, metav1.GetOptions{}); err == nil {
+	for !settled(pod) && kube.Sleep(ctx, time.Second) {
+		if now, err := d.get(ctx, at); err == nil {
 			pod = now
 		}
 	}
-	return append(imageLines(pod), d.checkEgress(context.WithoutCancel(ctx), name, before)...)
+	return append(imageLines(pod), d.checkEgress(context.WithoutCancel(ctx), at, before)...)
 }
 
 // imageNames returns prefix and tag of the images, by default those of the controller: prefix/bflow-controller:tag. If
@@ -94,8 +89,8 @@ func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
 		args := []any{"--help"}
 		if binary == reachContainer {
 			args = []any{"reach"}
-			for _, url := range d.urls() {
-				args = append(args, url)
+			for _, address := range d.urls() {
+				args = append(args, address)
 			}
 		}
 		containers = append(containers, map[string]any{
@@ -228,7 +223,7 @@ func unscheduled(pod *unstructured.Unstructured) string {
 }
 
 // checkEgress reads what the pod has reached.
-func (d *doctor) checkEgress(ctx context.Context, pod string, before time.Time) []Line {
+func (d *doctor) checkEgress(ctx context.Context, pod kube.At, before time.Time) []Line {
 	const check = "egress"
 	told, err := d.log(ctx, pod)
 	if err != nil {
@@ -252,27 +247,15 @@ func (d *doctor) checkEgress(ctx context.Context, pod string, before time.Time) 
 	return lines
 }
 
-func (d *doctor) log(ctx context.Context, pod string) (ReachReport, error) {
-	var r ReachReport
-	url := fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s/log?container=%s", d.host(), d.Namespace, pod, reachContainer)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (d *doctor) log(ctx context.Context, pod kube.At) (r ReachReport, err error) {
+	pod.Sub = "log"
+	body, err := d.client.Stream(ctx, pod, url.Values{"container": {reachContainer}})
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("reading the log of pod %q: %w", pod.Name, err)
 	}
-	answer, err := d.http.Do(request)
-	if err != nil {
-		return r, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	if err != nil {
-		return r, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return r, fmt.Errorf("reading the log of pod %q: %s", pod, answer.Status)
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return r, fmt.Errorf("reading the log of pod %q: %w", pod, err)
+	defer body.Close()
+	if err := json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(&r); err != nil {
+		return r, fmt.Errorf("reading the log of pod %q: %w", pod.Name, err)
 	}
 	return r, nil
 }

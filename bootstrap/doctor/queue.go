@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,7 +26,7 @@ func (d *doctor) queue(ctx context.Context) []Line {
 		{"clusterqueues", "", contract.TargetLocal},
 		{"localqueues", d.Namespace, contract.TargetLocal},
 	} {
-		o, err := d.get(ctx, kueueResource(part.resource), part.namespace, part.name)
+		o, err := d.get(ctx, kube.Kueue(part.resource, part.namespace, part.name))
 		if apierrors.IsNotFound(err) {
 			return []Line{fail(check, d.inNamespace(), "%s %q is missing", part.resource, part.name)}
 		}

@@ -14,7 +14,7 @@ import (
 // target may lack rights.
 func (d *doctor) targets(ctx context.Context) []Line {
 	const check = "targets"
-	hub, err := install.Connect(d.config, io.Discard)
+	hub, err := install.New(d.client, io.Discard)
 	if err != nil {
 		return unreadable(check, err)
 	}

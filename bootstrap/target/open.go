@@ -2,29 +2,19 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"bflow.dev/bflow/bootstrap/apply"
+	"bflow.dev/bflow/internal/kube"
 	queuetarget "bflow.dev/bflow/queue/target"
 	"bflow.dev/bflow/runplan/contract"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -35,68 +25,59 @@ type Cluster struct {
 	Context string // of the kubeconfig
 	Server  string
 
-	cfg      *rest.Config
 	endpoint clientcmdapi.Cluster
 	aliases  map[string]string
+	api      *kube.Client
 	objects  *apply.Cluster
-	tokens   dynamic.Interface
 }
 
 // Open reads a context, "" for the current one, from a person's kubeconfig. Hosts in aliases need no DNS. Addresses
 // that contain credentials are refused, because runs get a copy of them. It opens no connection yet.
 func Open(file, name string, aliases map[string]string) (*Cluster, error) {
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
-	raw, err := loader.RawConfig()
+	source := kube.Source{File: file, Context: name}
+	endpoint, name, err := source.Endpoint()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the target: %w", err)
 	}
-	if name == "" {
-		name = raw.CurrentContext
-	}
-	if raw.Contexts[name] == nil {
-		return nil, fmt.Errorf("reading the kubeconfig of the target: %q has no context %q; it has %s, choose with --context",
-			file, name, strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
-	}
-	raw.CurrentContext = name
-	if err := errors.Join(clientcmdapi.MinifyConfig(&raw), clientcmdapi.FlattenConfig(&raw)); err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig of the target: %w", err)
-	}
-	c := &Cluster{Context: name, aliases: aliases}
-	if to := raw.Clusters[raw.Contexts[name].Cluster]; to != nil {
-		c.endpoint = *to
-	}
+	c := &Cluster{Context: name, endpoint: endpoint, aliases: aliases}
 	if _, _, err := c.Kubeconfig(); err != nil {
 		return nil, fmt.Errorf("context %q: %w", name, err)
 	}
-	cfg, err := loader.ClientConfig()
+	cfg, err := source.Config()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the target: context %q: %w", name, err)
 	}
-	c.Server, c.cfg = cfg.Host, rest.CopyConfig(cfg)
-	return c, c.connect()
+	c.Server = cfg.Host
+	return c, c.connect(cfg)
 }
 
 // connect creates the clients, which connect to the address of an alias.
-func (c *Cluster) connect() error {
-	server, err := url.Parse(c.cfg.Host)
+func (c *Cluster) connect(cfg *kube.Config) error {
+	server, err := url.Parse(cfg.Host)
 	if err != nil {
 		return fmt.Errorf("reading the address of the target: %w", err)
 	}
 	if address, ok := c.aliases[server.Hostname()]; ok {
-		if c.cfg.ServerName == "" {
-			c.cfg.ServerName = server.Hostname()
+		if cfg.ServerName == "" {
+			cfg.ServerName = server.Hostname()
 		}
 		server.Host = net.JoinHostPort(address, port(server))
-		c.cfg.Host = server.String()
+		cfg.Host = server.String()
 	}
-	c.cfg.Timeout = requestTimeout
-	if c.objects, err = apply.Connect(c.cfg); err != nil {
+	cfg.Timeout = requestTimeout
+	if c.api, err = kube.New(cfg, c.Context); err != nil {
+		return err
+	}
+	c.api.Advice = kube.Advice{
+		Forbidden:    "use the kubeconfig of an administrator of that cluster",
+		Unauthorized: "log in again, or choose another --context",
+		Unreachable:  "check that --context is right; if the host does not resolve, use --host-alias NAME=IP",
+	}
+	if c.objects, err = apply.New(c.api); err != nil {
 		return err
 	}
 	c.objects = c.objects.As(manager)
-	c.tokens, err = dynamic.NewForConfig(c.cfg)
-	return err
+	return nil
 }
 
 func port(u *url.URL) string {
@@ -127,11 +108,7 @@ type Found struct {
 // Look reads what the cluster is. Its errors say what to do.
 func (c *Cluster) Look(ctx context.Context) (Found, error) {
 	found := Found{Hubs: map[string]string{}}
-	asked, err := discovery.NewDiscoveryClientForConfig(c.cfg)
-	if err != nil {
-		return found, err
-	}
-	version, err := asked.ServerVersion()
+	version, err := c.api.Version(ctx)
 	if err != nil {
 		return found, c.explain("asking the target for its version", err)
 	}
@@ -156,36 +133,25 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 
 // Token requests a token of the hub's account.
 func (c *Cluster) Token(ctx context.Context, life time.Duration) (string, time.Time, error) {
-	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-		"spec": map[string]any{"expirationSeconds": int64(life.Seconds())}}}
-	request.SetName(contract.AccountAgent)
-	made, err := c.tokens.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).
-		Namespace(contract.NamespaceSystem).Create(ctx, request, metav1.CreateOptions{}, "token")
-	if err != nil {
+	at := kube.Core("serviceaccounts", contract.NamespaceSystem, contract.AccountAgent)
+	at.Sub = "token"
+	request := authenticationv1.TokenRequest{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenRequest"},
+		Spec:     authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(life.Seconds()))},
+	}
+	if err := c.api.Create(ctx, at, request, &request, kube.Write{}); err != nil {
 		return "", time.Time{}, c.explain("making a token for the hub", err)
 	}
-	text, _, _ := unstructured.NestedString(made.Object, "status", "token")
-	ends, _, _ := unstructured.NestedString(made.Object, "status", "expirationTimestamp")
-	expires, err := time.Parse(time.RFC3339, ends)
-	if err != nil || text == "" {
+	made := request.Status
+	if made.ExpirationTimestamp.IsZero() || made.Token == "" {
 		return "", time.Time{}, fmt.Errorf("making a token for the hub: the target's answer contains none")
 	}
-	return text, expires, nil
+	return made.Token, made.ExpirationTimestamp.Time, nil
 }
 
-// explain adds to an error of the target what to do about it.
+// explain adds to an error of the target what was done, and what to do where a kind that every cluster has is missing.
 func (c *Cluster) explain(act string, err error) error {
-	var network net.Error
-	switch {
-	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s: it does not accept the credentials of context %q; log in again, or choose another --context", act, c.Context)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return fmt.Errorf("%s: %w; try again once it is gone", act, err)
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: %w; use the kubeconfig of an administrator of that cluster", act, err)
-	case errors.As(err, &network):
-		return fmt.Errorf("%s: context %q: %w; check that --context is right; if the host does not resolve, use --host-alias NAME=IP", act, c.Context, err)
-	case meta.IsNoMatchError(err):
+	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("%s: %w; check that context %q is a Kubernetes cluster", act, err, c.Context)
 	}
 	return fmt.Errorf("%s: %w", act, err)

@@ -6,15 +6,17 @@ import (
 
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/internal/apitest"
+	"bflow.dev/bflow/internal/kube"
 )
 
 // Connect returns a client of a server, and what it serves.
 func Connect(t testing.TB, s *apitest.Server) (detect.Cluster, detect.API) {
 	t.Helper()
-	c, err := detect.Connect(s.Config())
+	client, err := kube.New(s.Config(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := detect.Cluster{Client: client}
 	api, err := c.API()
 	if err != nil {
 		t.Fatal(err)
