@@ -18,7 +18,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 )
 
 const (
@@ -57,7 +56,7 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 // admitted asks the hub. Outside of a cluster there is none to ask: who calls the step by hand has the rights of a person.
 func (r *remote) admitted(ctx context.Context) error {
 	hub, err := r.hub()
-	if errors.Is(err, rest.ErrNotInCluster) {
+	if errors.Is(err, cluster.ErrOutside) {
 		return nil
 	}
 	if err != nil {

@@ -38,6 +38,9 @@ type Cluster struct {
 // ErrNoAccess means that a plan names a remote target and nobody handed over the way to it.
 var ErrNoAccess = errors.New("there are no credentials for it; start the run through its queue, so that bflow-controller provides them")
 
+// ErrOutside means that this process runs in no cluster.
+var ErrOutside = rest.ErrNotInCluster
+
 // Connect returns the target whose credentials lie in one of dirs: the first that has a kubeconfig. Without one it is
 // the cluster of this process, as its service account, which only target contract.TargetLocal may be.
 func Connect(dirs []string, target, namespace string, env func(string) string) (*Cluster, error) {
