@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -64,8 +65,11 @@ func TestPodTrouble(t *testing.T) {
 		{name: "a pod that runs", status: "{containerStatuses: [{state: {running: {}}}]}"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			pod := parse(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}, status: "+row.status+"}")
-			if got := podTrouble(pod); got != row.want {
+			var pod corev1.Pod
+			if err := yaml.Unmarshal([]byte("{metadata: {name: p}, status: "+row.status+"}"), &pod); err != nil {
+				t.Fatal(err)
+			}
+			if got := podTrouble(&pod); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})

@@ -60,7 +60,7 @@ func (k *Kueue) Detect(ctx context.Context, c detect.Cluster, api detect.API) er
 		return nil
 	}
 	var err error
-	k.Install, _, err = c.Controller(ctx, "kueue-controller-manager")
+	k.Install, err = c.Controller(ctx, "kueue-controller-manager")
 	if err != nil || k.Install.Namespace == "" {
 		return err
 	}

@@ -47,9 +47,9 @@ func (t *Tekton) Detect(ctx context.Context, c detect.Cluster, api detect.API) e
 	if !api.Serves("tekton.dev/v1", "pipelineruns") {
 		return nil
 	}
-	i, deployment, err := c.Controller(ctx, "tekton-pipelines-controller")
+	i, err := c.Controller(ctx, "tekton-pipelines-controller")
 	t.Install = i
-	if err != nil || deployment == nil {
+	if err != nil || i.Namespace == "" {
 		return err
 	}
 	switch {

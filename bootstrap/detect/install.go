@@ -2,12 +2,12 @@ package detect
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"bflow.dev/bflow/internal/kube"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -34,49 +34,38 @@ type Install struct {
 func (i Install) Foreign() bool { return i.Present && i.By != ByBflow }
 
 // Controller finds software by the name of its Deployment, which all distributions keep, while each chooses a
-// namespace. It is called if the API of the software is served. The Deployment is nil if there is none.
-func (c Cluster) Controller(ctx context.Context, name string) (Install, *unstructured.Unstructured, error) {
+// namespace. It is called if the API of the software is served. Without a Deployment the namespace is "".
+func (c Cluster) Controller(ctx context.Context, name string) (Install, error) {
 	i := Install{Present: true, By: ByUpstream}
-	found, err := c.List(ctx, kube.Apps("deployments", "", ""), kube.Named(name))
+	found, err := list[appsv1.Deployment](ctx, c, kube.Apps("deployments", "", ""), kube.Named(name))
 	if err != nil || len(found) == 0 {
-		return i, nil, err
+		return i, err
 	}
 	d := &found[0]
-	i.Namespace, i.Version, i.Ready = d.GetNamespace(), versionOf(d), available(d)
-	if d.GetLabels()["app.kubernetes.io/managed-by"] == ByBflow || managedBy(d, ByBflow) {
+	i.Namespace, i.Version, i.Ready = d.Namespace, versionOf(d), d.Status.AvailableReplicas > 0
+	if d.Labels["app.kubernetes.io/managed-by"] == ByBflow || managedBy(d, ByBflow) {
 		i.By = ByBflow
 	}
-	return i, d, nil
+	return i, nil
 }
 
 // managedBy reports whether a field manager has applied o.
-func managedBy(o *unstructured.Unstructured, manager string) bool {
-	for _, m := range o.GetManagedFields() {
-		if m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply {
-			return true
-		}
-	}
-	return false
+func managedBy(o metav1.Object, manager string) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply
+	})
 }
 
 // versionOf reads the version from the labels, or else from the tag of the first image.
-func versionOf(deployment *unstructured.Unstructured) string {
-	if v := deployment.GetLabels()["app.kubernetes.io/version"]; strings.HasPrefix(v, "v") {
+func versionOf(d *appsv1.Deployment) string {
+	if v := d.Labels["app.kubernetes.io/version"]; strings.HasPrefix(v, "v") {
 		return v
 	}
-	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		image, _ := container["image"].(string)
-		image, _, _ = strings.Cut(image, "@")
+	for _, container := range d.Spec.Template.Spec.Containers {
+		image, _, _ := strings.Cut(container.Image, "@")
 		if at := strings.LastIndex(image, ":v"); at > strings.LastIndex(image, "/") {
 			return image[at+1:]
 		}
 	}
 	return ""
-}
-
-func available(deployment *unstructured.Unstructured) bool {
-	n, _, _ := unstructured.NestedInt64(deployment.Object, "status", "availableReplicas")
-	return n > 0
 }

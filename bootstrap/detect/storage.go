@@ -5,7 +5,7 @@ import (
 
 	"bflow.dev/bflow/internal/kube"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	storagev1 "k8s.io/api/storage/v1"
 )
 
 // Storage is a StorageClass.
@@ -18,20 +18,18 @@ type Storage struct {
 
 // Storage lists the StorageClasses.
 func (c Cluster) Storage(ctx context.Context) ([]Storage, error) {
-	found, err := c.List(ctx, kube.In("storage.k8s.io", "v1", "storageclasses"), kube.Selector{})
+	at := kube.In("storage.k8s.io", "v1", "storageclasses")
+	found, err := list[storagev1.StorageClass](ctx, c, at, kube.Selector{})
 	if err != nil {
 		return nil, err
 	}
 	classes := make([]Storage, len(found))
-	for i := range found {
-		o := &found[i]
-		provisioner, _, _ := unstructured.NestedString(o.Object, "provisioner")
-		mode, _, _ := unstructured.NestedString(o.Object, "volumeBindingMode")
+	for i, o := range found {
+		mode := o.VolumeBindingMode
 		classes[i] = Storage{
-			Name:        o.GetName(),
-			Provisioner: provisioner,
-			Default:     o.GetAnnotations()["storageclass.kubernetes.io/is-default-class"] == "true",
-			Immediate:   mode != "WaitForFirstConsumer",
+			Name: o.Name, Provisioner: o.Provisioner,
+			Default:   o.Annotations["storageclass.kubernetes.io/is-default-class"] == "true",
+			Immediate: mode == nil || *mode != storagev1.VolumeBindingWaitForFirstConsumer,
 		}
 	}
 	return classes, nil

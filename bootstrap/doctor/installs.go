@@ -10,6 +10,7 @@ import (
 	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,13 +110,13 @@ func (d *doctor) installed(ctx context.Context, check, what string, i detect.Ins
 
 // trouble returns why a pod of a namespace does not start, "" if that is not known.
 func (d *doctor) trouble(ctx context.Context, namespace string) string {
-	pods, err := kube.List[unstructured.Unstructured](ctx, d.client, kube.Core("pods", namespace, ""), kube.Selector{})
+	pods, err := kube.List[corev1.Pod](ctx, d.client, kube.Core("pods", namespace, ""), kube.Selector{})
 	if err != nil {
 		return ""
 	}
 	for i := range pods {
 		if reason := podFailure(&pods[i]); reason != "" {
-			return ": pod " + pods[i].GetName() + ": " + reason
+			return ": pod " + pods[i].Name + ": " + reason
 		}
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -35,18 +36,18 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	pod := &unstructured.Unstructured{}
+	pod := &corev1.Pod{}
 	err := d.client.Create(ctx, kube.Core("pods", d.Namespace, ""), d.probe(prefix, tag), pod, kube.Write{})
 	if err != nil {
 		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be created in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
-	at := kube.Core("pods", d.Namespace, pod.GetName())
+	at := kube.Core("pods", d.Namespace, pod.Name)
 	defer func() { // also after an interrupt, so that the pod does not stay
 		_, _ = d.client.Delete(context.WithoutCancel(ctx), at, kube.Deletion{Force: true})
 	}()
 	before := d.Now()
 	for !settled(pod) && kube.Sleep(ctx, time.Second) {
-		if now, err := d.get(ctx, at); err == nil {
+		if now, err := kube.Get[corev1.Pod](ctx, d.client, at); err == nil {
 			pod = now
 		}
 	}
@@ -124,24 +125,12 @@ func (d *doctor) urls() []string {
 	return []string{models}
 }
 
-// statuses returns the statuses of the containers.
-func statuses(pod *unstructured.Unstructured) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
-	out := make([]map[string]any, 0, len(list))
-	for _, s := range list {
-		if status, ok := s.(map[string]any); ok {
-			out = append(out, status)
-		}
-	}
-	return out
-}
-
 // podFailure returns why a container of a pod does not start, "" if it is only on its way.
-func podFailure(pod *unstructured.Unstructured) string {
-	for _, s := range statuses(pod) {
+func podFailure(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
 		reason := containerFailure(s)
-		if strings.Contains(reason, "Image") && s["image"] != nil {
-			return fmt.Sprintf("image %v: %s", s["image"], reason)
+		if strings.Contains(reason, "Image") && s.Image != "" {
+			return fmt.Sprintf("image %s: %s", s.Image, reason)
 		}
 		if reason != "" {
 			return reason
@@ -150,50 +139,49 @@ func podFailure(pod *unstructured.Unstructured) string {
 	return ""
 }
 
-func containerFailure(status map[string]any) string {
-	reason, _, _ := unstructured.NestedString(status, "state", "waiting", "reason")
-	message, _, _ := unstructured.NestedString(status, "state", "waiting", "message")
-	switch reason {
-	case "", "ContainerCreating", "PodInitializing":
+func containerFailure(s corev1.ContainerStatus) string {
+	waits := s.State.Waiting
+	switch {
+	case waits == nil, waits.Reason == "", waits.Reason == "ContainerCreating", waits.Reason == "PodInitializing":
 		return ""
+	case waits.Message == "":
+		return waits.Reason
 	}
-	if message == "" {
-		return reason
-	}
-	return reason + ": " + rootCause(message) // the kubelet repeats the name of the image in every prefix
+	return waits.Reason + ": " + rootCause(waits.Message) // the kubelet repeats the name of the image in every prefix
 }
 
 // settled reports whether every container has ended or will never start.
-func settled(pod *unstructured.Unstructured) bool {
-	all := statuses(pod)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(s map[string]any) bool {
-		_, ended, _ := unstructured.NestedMap(s, "state", "terminated")
-		return !ended && containerFailure(s) == ""
+func settled(pod *corev1.Pod) bool {
+	all := pod.Status.ContainerStatuses
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool {
+		return s.State.Terminated == nil && containerFailure(s) == ""
 	})
 }
 
-func imageLines(pod *unstructured.Unstructured) []Line {
+func imageLines(pod *corev1.Pod) []Line {
 	const check = "images"
-	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	node := pod.Spec.NodeName
 	if node == "" {
-		return []Line{fail(check, "check why the scheduler finds no node: pods of bflow need one that accepts pods without tolerations", "a pod of bflow cannot be scheduled%s", unscheduled(pod))}
+		return []Line{fail(check, "check why the scheduler finds no node: pods of bflow need one that accepts pods without "+
+			"tolerations", "a pod of bflow cannot be scheduled%s", unscheduled(pod))}
 	}
 	lines := unpulled(pod, node)
 	switch {
 	case len(lines) > 0:
 		return lines
 	case !settled(pod):
-		return []Line{fail(check, "check node "+node+": kubectl describe node "+node, "the images did not start on node %s in time", node)}
+		return []Line{fail(check, "check node "+node+": kubectl describe node "+node,
+			"the images did not start on node %s in time", node)}
 	default:
-		return []Line{ok(check, "all %d images start on node %s", len(statuses(pod)), node)}
+		return []Line{ok(check, "all %d images start on node %s", len(pod.Status.ContainerStatuses), node)}
 	}
 }
 
 // unpulled returns one line per cause: often no image can be pulled at all.
-func unpulled(pod *unstructured.Unstructured, node string) []Line {
+func unpulled(pod *corev1.Pod, node string) []Line {
 	images := map[string][]string{}
 	var causes []string
-	for _, s := range statuses(pod) {
+	for _, s := range pod.Status.ContainerStatuses {
 		reason := containerFailure(s)
 		if reason == "" {
 			continue
@@ -202,21 +190,21 @@ func unpulled(pod *unstructured.Unstructured, node string) []Line {
 		if images[reason] == nil {
 			causes = append(causes, reason)
 		}
-		images[reason] = append(images[reason], fmt.Sprint(s["image"]))
+		images[reason] = append(images[reason], s.Image)
 	}
 	var lines []Line
 	for _, cause := range causes {
-		lines = append(lines, fail("images", "push them with bflow images push, load them into the node, or give the namespace's ServiceAccounts an imagePullSecret",
+		lines = append(lines, fail("images", "push them with bflow images push, load them into the node, or give the "+
+			"namespace's ServiceAccounts an imagePullSecret",
 			"%s cannot be pulled on node %s: %s", strings.Join(images[cause], ", "), node, cause))
 	}
 	return lines
 }
 
-func unscheduled(pod *unstructured.Unstructured) string {
-	conditions, _, _ := unstructured.NestedSlice(pod.Object, "status", "conditions")
-	for _, c := range conditions {
-		if condition, _ := c.(map[string]any); condition["type"] == "PodScheduled" && condition["status"] == "False" {
-			return fmt.Sprintf(": %v", condition["message"])
+func unscheduled(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return ": " + c.Message
 		}
 	}
 	return ""

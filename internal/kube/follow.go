@@ -37,7 +37,9 @@ func Follow[T any, P Object[T]](ctx context.Context, c *Client, at At, sel Selec
 	defer stop(nil)
 	f := &follower[T, P]{c: c, at: at, sel: sel, stop: stop, trouble: trouble}
 	kept := &store[P]{Store: cache.NewStore(cache.MetaNamespaceKeyFunc), news: news}
-	reflector := cache.NewReflectorWithOptions(f, P(new(T)), kept,
+	questions := cache.ToListWatcherWithWatchListSemantics(
+		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}, f)
+	reflector := cache.NewReflectorWithOptions(questions, P(new(T)), kept,
 		cache.ReflectorOptions{Name: at.Resource, Backoff: &wait.Backoff{Duration: Pause}})
 	reflector.RunWithContext(klog.NewContext(ctx, logr.Discard()))
 	return context.Cause(ctx)
@@ -78,25 +80,13 @@ type follower[T any, P Object[T]] struct {
 	interrupted bool
 }
 
-var _ cache.ListerWatcherWithContext = (*follower[metav1.PartialObjectMetadata, *metav1.PartialObjectMetadata])(nil)
-
 // IsWatchListSemanticsUnSupported has the reflector read lists in pages: servers that cannot stream them answer with an
 // error that says little.
 func (f *follower[T, P]) IsWatchListSemanticsUnSupported() bool { return true }
 
-// List is not called: there is ListWithContext.
-func (f *follower[T, P]) List(o metav1.ListOptions) (runtime.Object, error) {
-	return f.ListWithContext(context.Background(), o)
-}
-
-// Watch is not called: there is WatchWithContext.
-func (f *follower[T, P]) Watch(o metav1.ListOptions) (watch.Interface, error) {
-	return f.WatchWithContext(context.Background(), o)
-}
-
-// ListWithContext reads all objects as they are now. A reflector would be content with a state of the past, in which an
-// object that was made a moment ago is not there yet.
-func (f *follower[T, P]) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+// list reads all objects as they are now. A reflector would be content with a state of the past, in which an object that
+// was made a moment ago is not there yet.
+func (f *follower[T, P]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	all, version, err := listAll[T](ctx, f.c, f.at, f.sel)
 	if f.judge(ctx, err); err != nil {
 		return nil, err
@@ -108,8 +98,8 @@ func (f *follower[T, P]) ListWithContext(ctx context.Context, _ metav1.ListOptio
 	return list, nil
 }
 
-// WatchWithContext opens the stream of changes since a version.
-func (f *follower[T, P]) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+// watch opens the stream of changes since a version.
+func (f *follower[T, P]) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	r := metadataOnly[T](f.sel.on(f.at.on(f.c.rest.Get())), "").Param("watch", "true").
 		Param("resourceVersion", o.ResourceVersion).Param("allowWatchBookmarks", "true")
 	if o.TimeoutSeconds != nil {
