@@ -115,7 +115,6 @@ func full(t *testing.T) *RunPlan {
 	fill(reflect.ValueOf(p).Elem())
 	p.APIVersion, p.Kind = APIVersion, Kind
 	p.Measurements[0].Runner = RunnerNative
-	p.Deployment.Platform = "rhoai" // the platform whose version counts
 	if err := Identify(p); err != nil {
 		t.Fatal(err)
 	}

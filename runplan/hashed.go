@@ -16,8 +16,10 @@ type measured struct {
 	Objectives   map[int]*SLO      `json:"objectives,omitempty"` // of the measurements that have their own
 }
 
-func hashed(p *RunPlan) measured {
-	m := measured{Deployment: hashedDeployment(p.Deployment), SLO: p.SLO, Measurements: make([]string, len(p.Measurements))}
+func (s *Sealer) hashed(p *RunPlan) measured {
+	m := measured{
+		Deployment: s.hashedDeployment(p.Deployment), SLO: p.SLO, Measurements: make([]string, len(p.Measurements)),
+	}
 	for i := range p.Measurements {
 		m.Measurements[i] = p.Measurements[i].Hash
 		if slo := p.Measurements[i].SLO; slo != nil {
@@ -34,11 +36,11 @@ func hashed(p *RunPlan) measured {
 }
 
 // hashedDeployment clears what does not change the server under test: names, ports and paths of checks, where
-// the model files lie, which nodes the pods may use.
-func hashedDeployment(d Deployment) Deployment {
+// the model files lie, which nodes the pods may use, and what its platform adds to that.
+func (s *Sealer) hashedDeployment(d Deployment) Deployment {
 	d.Profile, d.EndpointPath, d.SchedulerProfile, d.RepoURL, d.PlatformChannel = "", "", "", "", ""
-	if d.Platform != "rhoai" { // elsewhere it only repeats the image or the ref
-		d.PlatformVersion = ""
+	if s.Identity != nil {
+		s.Identity(&d)
 	}
 	d.SchedulerImage = imageIdentity(d.SchedulerImage)
 	d.Engine.Image = imageIdentity(d.Engine.Image)

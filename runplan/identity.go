@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Identify fills in what identifies p: the hash of each measurement, then Hash and Digest.
+// Identify fills in what identifies p, a plan of a server that is there already or of no platform in particular: the
+// hash of each measurement, then Hash and Digest.
 func Identify(p *RunPlan) error {
 	for i := range p.Measurements {
 		if err := IdentifyMeasurement(&p.Measurements[i]); err != nil {
@@ -27,19 +28,9 @@ func IdentifyMeasurement(m *Measurement) error {
 	return nil
 }
 
-// Seal sets Hash and Digest of a plan whose measurements are identified already. Any later change of p needs
+// Seal sets Hash and Digest of such a plan whose measurements are identified already. Any later change of p needs
 // another Seal.
 func Seal(p *RunPlan) error { return new(Sealer).Seal(p) }
-
-// Hash sets Hash alone, which is enough to tell plans apart.
-func Hash(p *RunPlan) error {
-	hash, err := identity(hashed(p))
-	if err != nil {
-		return fmt.Errorf("hashing plan %q: %w", p.Name, err)
-	}
-	p.Hash = hash
-	return nil
-}
 
 // Verify reports whether p is the document that its digest was taken of.
 func Verify(p *RunPlan) error {

@@ -25,3 +25,11 @@ func imageIdentity(ref string) string {
 func isRegistry(first string) bool {
 	return strings.ContainsAny(first, ".:") || first == "localhost"
 }
+
+// ImageTag is the tag of an image reference, empty where it has none.
+func ImageTag(ref string) string {
+	ref, _, _ = strings.Cut(ref, "@")
+	name := ref[strings.LastIndex(ref, "/")+1:]
+	_, tag, _ := strings.Cut(name, ":")
+	return tag
+}

@@ -23,5 +23,8 @@ func Move(p *RunPlan, namespace string) error {
 		}
 	}
 	p.Target.Namespace = namespace
-	return Seal(p)
+	if p.Hash == "" {
+		return Seal(p)
+	}
+	return new(Sealer).sign(p) // the hash does not depend on it
 }

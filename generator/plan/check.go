@@ -5,13 +5,16 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/runplan"
 )
 
 // check finds what only the layers together break: each of them alone was valid.
 func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, existing bool) {
-	findings := spec.CheckDeployment(d)
+	where := p.platforms.Named(d.Platform)
+	findings := spec.CheckDeployment(d, p.platforms)
 	if !existing {
-		findings = append(findings, spec.CheckImage(d)...)
+		findings = append(findings, spec.CheckImage(d, p.platforms)...)
 	}
 	for _, f := range findings {
 		if f.Warning || strings.HasPrefix(f.Path, "runtime.placement") && p.fromOverrides(f.Path) {
@@ -19,25 +22,48 @@ func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, e
 		}
 		p.problems.Add(p.locate(profile, f.Path, "%s", f.Text))
 	}
-	p.checkEngine(profile, d)
-	if image := d.SchedulerImage; image != "" && !hasScheduler(d) && p.fromOverrides("images.scheduler") {
+	p.checkEngine(profile, d, where)
+	if image := d.SchedulerImage; image != "" && !where.Mode(d.Mode).Scheduler && p.fromOverrides("images.scheduler") {
 		p.problems.Add(p.locate(profile, "images.scheduler", "%q cannot apply: deployment_profile %q has no endpoint picker (%s/%s)", image, profile.Metadata.Name, d.Platform, d.Mode))
 	}
-	if profiling := p.spec("execution").Execution.Profiling; profiling != nil && profiling.Enabled && d.Platform != rhoai {
-		p.problems.Add(p.exp.Problem("spec.execution.profiling", "profiling needs platform rhoai, but deployment_profile %q is for %s", profile.Metadata.Name, d.Platform))
+	if profiling := p.spec("execution").Execution.Profiling; profiling != nil && profiling.Enabled && !where.Profiling {
+		p.problems.Add(p.exp.Problem("spec.execution.profiling",
+			"profiling needs platform %s, but deployment_profile %q is for %s",
+			p.platforms.WithProfiling(), profile.Metadata.Name, d.Platform))
 	}
 }
 
-func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentSpec) {
-	engine := engineOf(d)
+func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, where *platform.Platform) {
+	engine := engineOf(d, where)
 	switch {
-	case engine.Kind != kindVLLM && d.Platform != plainPlatform:
-		p.problems.Add(p.locate(profile, "engine.kind", "engine %q runs only on platform %s (or kubernetes), but deployment_profile %q is for %s", engine.Kind, plainPlatform, profile.Metadata.Name, d.Platform))
+	case engine.Kind != kindVLLM && !where.AnyEngine:
+		p.problems.Add(p.locate(profile, "engine.kind",
+			"engine %q runs only on platform %s, but deployment_profile %q is for %s",
+			engine.Kind, p.platforms.WithAnyEngine(), profile.Metadata.Name, d.Platform))
 	case (engine.Kind == kindTriton || engine.Kind == kindTGI) && len(d.Runtime.VLLMArgs) > 0:
 		p.problems.Add(p.locate(profile, "runtime.vllm_args", "engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", engine.Kind, d.Runtime.VLLMArgs))
 	case engine.Kind == kindCommand && len(engine.Command) == 0:
 		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", engine.Kind))
 	}
+}
+
+// checkPlatform finds a point whose platform bflow cannot deploy yet. The problem is where the experiment names the
+// profile.
+func (p *point) checkPlatform(plan *runplan.RunPlan) {
+	if text := p.opt.Undeployable.Says(plan, p.platforms); text != "" {
+		found := p.exp.Problem(p.reference(atDeploy, p.digits), "%s", text)
+		found.Warning = p.opt.Undeployable == WarnUndeployable
+		p.problems.Add(found)
+	}
+}
+
+// Says is what is wrong with a plan whose platform bflow cannot deploy yet, "" where nothing is.
+func (u Undeployable) Says(plan *runplan.RunPlan, platforms platform.Registry) string {
+	where := platforms.Named(plan.Deployment.Platform)
+	if u == IgnoreUndeployable || where.CanDeploy() || plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy {
+		return ""
+	}
+	return where.Undeployable(plan.Deployment.Profile)
 }
 
 // fromOverrides reports whether an override names the value at path (relative to a profile's spec).

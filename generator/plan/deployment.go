@@ -2,30 +2,26 @@ package plan
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 )
 
 // deploymentOf writes a resolved profile as the plan has it. Images are still as the file names them.
-func deploymentOf(name, model string, d *spec.DeploymentSpec) (runplan.Deployment, error) {
-	engine := engineOf(d)
+func (p *point) deploymentOf(name, model string, d *spec.DeploymentSpec) (runplan.Deployment, error) {
+	where := p.platforms.Named(d.Platform)
+	engine := engineOf(d, where)
 	out := runplan.Deployment{
 		Profile: name, Platform: d.Platform, Mode: d.Mode, Model: runplan.Model{Name: model}, Engine: engine,
 		EndpointPath: d.EndpointPath, EndpointScope: d.EndpointScope,
 		Replicas: d.Runtime.Replicas, TensorParallel: d.Runtime.TensorParallelism,
 		Args: d.Runtime.VLLMArgs, Env: d.Runtime.Env,
 		SchedulerImage: d.SchedulerImage, SchedulerProfile: d.SchedulerProfile,
-		PlatformVersion: platformVersion(d, engine.Image),
+		PlatformVersion: where.Version(&d.Block, engine.Image),
 	}
-	switch d.Platform {
-	case llmd:
-		out.RepoURL, out.RepoRef, out.Gateway = d.RepoURL, d.RepoRef, d.Gateway
-	case rhoai:
-		out.PlatformChannel = d.PlatformChannel
-	}
+	where.Plan(&d.Block, &out)
 	if servesFiles(engine.Kind) {
 		out.ModelStorage = &runplan.ModelStorage{
 			PVCName: d.ModelStorage.PVCName, CacheDir: d.ModelStorage.CacheDir,
@@ -36,41 +32,12 @@ func deploymentOf(name, model string, d *spec.DeploymentSpec) (runplan.Deploymen
 	if out.Runtime, err = podSettings(d.Runtime); err != nil {
 		return out, err
 	}
-	out.Options, err = optionsOf(d.Options)
+	out.Options, err = optionsOf(d.Options, d.Own)
 	return out, err
 }
 
 // servesFiles reports whether an engine loads model files.
 func servesFiles(kind string) bool { return kind != kindSim && kind != kindCommand }
-
-// withPlatformDefaults fills in what the platform implies.
-func withPlatformDefaults(d *spec.DeploymentSpec) {
-	d.Platform, d.Mode = canonicalMode(d)
-	switch d.Platform {
-	case llmd:
-		d.RepoURL, d.RepoRef = orElse(d.RepoURL, llmdRepo), orElse(d.RepoRef, llmdRef)
-		d.Options.StorageOffloading = offloading(d.Options.StorageOffloading)
-	case rhoai:
-		d.PlatformChannel = orElse(d.PlatformChannel, rhoaiChannel)
-	}
-}
-
-// offloading fills in what the type of the storage implies. The folder on a node depends on the release, which only a
-// run has, so that one stays open.
-func offloading(s *spec.StorageOffloading) *spec.StorageOffloading {
-	if s == nil || !s.Enabled {
-		return s
-	}
-	o := *s
-	o.DirectoryPath = orElse(o.DirectoryPath, strings.TrimRight(o.MountPath, "/")+"/kv-cache")
-	if o.Type == "hostPath" {
-		o.HostPathType = orElse(o.HostPathType, "DirectoryOrCreate")
-		return &o
-	}
-	o.PVCName, o.StorageClass = orElse(o.PVCName, "llm-d-storage-offloading-cache"), orElse(o.StorageClass, "nfs-rwx")
-	o.Size, o.AccessMode = orElse(o.Size, "2500Gi"), orElse(o.AccessMode, "ReadWriteMany")
-	return &o
-}
 
 func orElse(s, otherwise string) string {
 	if s == "" {
@@ -80,17 +47,18 @@ func orElse(s, otherwise string) string {
 }
 
 // podSettings keeps what the plan has no field for, in the words of the format; nil when there is none.
-func podSettings(r spec.Runtime) (json.RawMessage, error) {
+func podSettings(r platform.Runtime) (json.RawMessage, error) {
 	r.Image, r.Replicas, r.TensorParallelism, r.VLLMArgs, r.Env = "", 0, 0, nil, nil
 	return object(r)
 }
 
-// optionsOf keeps the options of the platform in the words of the format; nil when there are none.
-func optionsOf(o spec.PlatformOptions) (json.RawMessage, error) {
+// optionsOf keeps the options of the platform, and what it has of its own, in the words of the format; nil when there
+// are none.
+func optionsOf(o platform.Options, own platform.Own) (json.RawMessage, error) {
 	probe := o.StartupProbe
 	o.StartupProbe = nil
 	raw, err := object(o)
-	if err != nil || probe == nil {
+	if err != nil || probe == nil && len(own) == 0 {
 		return raw, err
 	}
 	fields := map[string]any{}
@@ -99,8 +67,14 @@ func optionsOf(o spec.PlatformOptions) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	fields["startup_probe"] = false
-	if !probe.Off {
+	for name, block := range own {
+		fields[name] = block
+	}
+	switch {
+	case probe == nil:
+	case probe.Off:
+		fields["startup_probe"] = false
+	default:
 		var patch map[string]any
 		if err := probe.Patch.Node.Decode(&patch); err != nil {
 			return nil, err
@@ -117,13 +91,6 @@ func object(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-// existingEndpoint turns d into an endpoint that is there already: nothing is deployed, no scope is chosen.
-func existingEndpoint(d *runplan.Deployment, t spec.Target) {
-	d.Endpoint = &runplan.Endpoint{BaseURL: strings.TrimRight(t.BaseURL, "/"), MetricsRelease: t.MetricsRelease}
-	d.EndpointPath, d.EndpointScope = orElse(t.Path, "/v1/models"), "external"
-	d.ModelStorage = nil
 }
 
 func duration(d *time.Duration) runplan.Duration { return runplan.Duration(deref(d)) }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -14,8 +15,9 @@ const (
 	kindCommand = "command"
 )
 
-// engineOf returns the engine of a resolved profile with the defaults of its kind.
-func engineOf(d *spec.DeploymentSpec) runplan.Engine {
+// engineOf returns the engine of a resolved profile with the defaults of its kind. It listens where its platform says,
+// unless its kind has a port of its own.
+func engineOf(d *spec.DeploymentSpec, where *platform.Platform) runplan.Engine {
 	e := spec.Engine{}
 	if d.Engine != nil {
 		e = *d.Engine
@@ -28,8 +30,10 @@ func engineOf(d *spec.DeploymentSpec) runplan.Engine {
 	switch {
 	case out.Kind == kindTriton:
 		out.HealthPath, out.MetricsPort = "/v2/health/ready", 8002
-	case out.Kind == kindTGI, d.Platform == rhoai && d.Mode == "isvc":
+	case out.Kind == kindTGI:
 		out.Port = 8080
+	case where.Mode(d.Mode).Port != 0:
+		out.Port = where.Mode(d.Mode).Port
 	case out.Kind == kindCommand:
 		out.Port = 0 // a free one
 	}

@@ -4,20 +4,21 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // layers are what a deployment is made of, weakest first: the profile, overrides, the overrides of the model. A value
 // that a flag set is in overrides, and the loader took weaker ones out of the model's.
 type layers struct {
 	*source
-	digits []int
-	over   *spec.Overrides
-	own    spec.Overrides // of the model
-	engine *spec.Engine   // the experiment's
+	digits    []int
+	over      *spec.Overrides
+	own       spec.Overrides // of the model
+	engine    *spec.Engine   // the experiment's
+	platforms platform.Registry
 }
 
 // strongest returns the strongest of the values that are set.
@@ -45,13 +46,16 @@ func whole[T any](base T, over, own spec.Replace[T]) T {
 // apply returns profile with every layer applied. It shares with profile what no layer changes.
 func (l *layers) apply(profile *spec.DeploymentSpec) *spec.DeploymentSpec {
 	d := *profile
-	withPlatformDefaults(&d)
+	same := l.platforms.InPlans(platform.Variant{Platform: d.Platform, Mode: d.Mode})
+	d.Platform, d.Mode = same.Platform, same.Mode
+	where := l.platforms.Named(d.Platform)
+	where.Defaults(&d.Block)
 	o, m := l.over, &l.own
 	d.Runtime.Image = strongest(l, "images.runtime", d.Runtime.Image, o.Images.Runtime, m.Images.Runtime)
 	d.SchedulerImage = strongest(l, "images.scheduler", d.SchedulerImage, o.Images.Scheduler, m.Images.Scheduler)
 	d.Runtime.Replicas = strongest(l, "scale.replicas", d.Runtime.Replicas, o.Scale.Replicas, m.Scale.Replicas)
 	d.Runtime.TensorParallelism = strongest(l, "scale.tensor_parallelism", d.Runtime.TensorParallelism, o.Scale.TensorParallelism, m.Scale.TensorParallelism)
-	l.platform(&d)
+	where.Override(&d.Block, l.platform())
 	l.pods(&d.Runtime)
 	d.Runtime.VLLMArgs = l.arguments(d.Runtime.VLLMArgs)
 	d.Runtime.Env = l.env(d.Runtime.Env)
@@ -65,22 +69,19 @@ func (l *layers) apply(profile *spec.DeploymentSpec) *spec.DeploymentSpec {
 	return &d
 }
 
-// platform applies the overrides that only one platform reads; the others ignore them.
-func (l *layers) platform(d *spec.DeploymentSpec) {
-	switch d.Platform {
-	case llmd:
-		d.RepoRef = strongest(l, "llm_d.repo_ref", d.RepoRef, l.over.LLMD.RepoRef, l.own.LLMD.RepoRef)
-	case rhoai:
-		for _, auth := range []*bool{l.over.RHOAI.EnableAuth, l.own.RHOAI.EnableAuth} {
-			if auth != nil {
-				d.Options.EnableAuth = *auth
-			}
-		}
+// platform returns the overrides that only some platforms read.
+func (l *layers) platform() platform.Overrides {
+	auth := l.own.RHOAI.EnableAuth
+	if auth == nil {
+		auth = l.over.RHOAI.EnableAuth
+	}
+	return platform.Overrides{
+		RepoRef: strongest(l, "llm_d.repo_ref", "", l.over.LLMD.RepoRef, l.own.LLMD.RepoRef), EnableAuth: auth,
 	}
 }
 
 // pods applies the overrides of where and as whom the model pods run.
-func (l *layers) pods(r *spec.Runtime) {
+func (l *layers) pods(r *platform.Runtime) {
 	o, m := &l.over.Runtime, &l.own.Runtime
 	r.ServiceAccountName = orElse(m.ServiceAccountName, orElse(o.ServiceAccountName, r.ServiceAccountName))
 	r.HostPaths = whole(r.HostPaths, o.HostPaths, m.HostPaths)
@@ -90,8 +91,8 @@ func (l *layers) pods(r *spec.Runtime) {
 	}
 	r.Tolerations = whole(r.Tolerations, o.Tolerations, m.Tolerations)
 	if o.Placement.Set || m.Placement.Set {
-		placement := whole(spec.Placement{}, o.Placement, m.Placement)
-		if r.Placement = &placement; placement == (spec.Placement{}) {
+		placement := whole(platform.Placement{}, o.Placement, m.Placement)
+		if r.Placement = &placement; placement == (platform.Placement{}) {
 			r.Placement = nil
 		}
 	}
@@ -121,18 +122,18 @@ func (l *layers) env(base map[string]string) map[string]string {
 
 // resources applies one override block, the model's instead of the experiment's: removals first, then what it sets.
 // Removals also hold against what the platform adds, so they stay listed.
-func (l *layers) resources(base *spec.Resources) *spec.Resources {
+func (l *layers) resources(base *platform.Resources) *platform.Resources {
 	block := l.over.Runtime.Resources
 	if l.own.Runtime.Resources != nil {
 		block = l.own.Runtime.Resources
 	}
 	if block == nil {
-		block = &spec.Resources{}
+		block = &platform.Resources{}
 	}
 	if base == nil {
-		base = &spec.Resources{}
+		base = &platform.Resources{}
 	}
-	r := &spec.Resources{
+	r := &platform.Resources{
 		RemoveRequests: union(base.RemoveRequests, block.RemoveRequests),
 		RemoveLimits:   union(base.RemoveLimits, block.RemoveLimits),
 	}
@@ -160,9 +161,4 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// hasScheduler reports whether an endpoint picker exists for the platform of d.
-func hasScheduler(d *spec.DeploymentSpec) bool {
-	return d.Platform == llmd || d.Platform == rhoai && !strings.EqualFold(d.Mode, "isvc")
 }

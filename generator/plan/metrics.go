@@ -6,15 +6,12 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 )
 
-const (
-	// matchesNothing stands where a deployment has no such part.
-	matchesNothing = "a^"
-	// releaseLater is left in queries: the release depends on the run id, and collect fills it in.
-	releaseLater = "$release"
-)
+// releaseLater is left in queries: the release depends on the run id, and collect fills it in.
+const releaseLater = "$release"
 
 // asked tells apart what Prometheus is asked: a profile, and what its placeholders stand for.
 type asked struct {
@@ -25,7 +22,7 @@ type asked struct {
 // metricsOf returns what collect asks Prometheus for. Placeholders are replaced, except $release where the release is
 // not known before the run. Plans that ask the same share it.
 func (p *point) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *runplan.RunPlan) *runplan.Metrics {
-	words := placeholders(d, plan)
+	words := placeholders(d, p.platforms.Named(d.Platform), plan)
 	key := asked{m, strings.Join(words, "\x00")}
 	if known := p.questions[key]; known != nil {
 		return known
@@ -49,23 +46,23 @@ func (p *point) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *
 }
 
 // placeholders are the names of the format, longest first, each followed by what it stands for.
-func placeholders(d *spec.DeploymentSpec, plan *runplan.RunPlan) []string {
+func placeholders(d *spec.DeploymentSpec, where *platform.Platform, plan *runplan.RunPlan) []string {
 	release := releaseLater
 	if e := plan.Deployment.Endpoint; e != nil && e.MetricsRelease != "" {
 		release = e.MetricsRelease
 	}
-	server, scheduler, port := podPatterns(d, release)
+	pods := where.Patterns(&d.Block, release)
 	claims, ceph := claimNames(d.Runtime.PVCMounts)
-	pool := matchesNothing
+	pool := platform.MatchesNothing
 	if len(ceph) > 0 {
 		pool = `.*(cephfs|cephfilesystem|filesystem).*|.*[-_.]data[0-9]*.*`
 	}
 	return []string{
 		"$hostpath_filesystem_exclude_regex", "tmpfs|overlay|squashfs|proc|sysfs|devtmpfs|cgroup2",
-		"$scheduler_endpoint_regex", port,
-		"$modelserver_pod_regex", server,
+		"$scheduler_endpoint_regex", pods.SchedulerPort,
+		"$modelserver_pod_regex", pods.Server,
 		"$hostpath_mount_regex", oneOf(mountFolders(d.Runtime.HostPaths)),
-		"$scheduler_pod_regex", scheduler,
+		"$scheduler_pod_regex", pods.Scheduler,
 		"$runtime_pvc_regex", oneOf(claims),
 		"$ceph_pool_regex", pool,
 		"$ceph_pvc_regex", oneOf(ceph),
@@ -74,22 +71,8 @@ func placeholders(d *spec.DeploymentSpec, plan *runplan.RunPlan) []string {
 	}
 }
 
-// podPatterns match the pods of the model server, those of the endpoint picker, and its metrics port.
-func podPatterns(d *spec.DeploymentSpec, release string) (server, scheduler, port string) {
-	anything := ".*" + release + ".*"
-	switch {
-	case d.Platform == llmd && oldLayout(d.RepoRef):
-		return anything, anything, "(metrics|http-metrics)"
-	case d.Platform == llmd:
-		return "ms-" + release + "-.*", "gaie-" + release + "-epp.*", "(metrics|http-metrics)"
-	case llmService(d):
-		return anything, ".*" + release + ".*router-scheduler.*", "metrics"
-	}
-	return anything, matchesNothing, matchesNothing
-}
-
 // mountFolders are the host paths and the folders that hold them, longest first.
-func mountFolders(hostPaths []spec.HostPath) []string {
+func mountFolders(hostPaths []platform.HostPath) []string {
 	var folders []string
 	for _, h := range hostPaths {
 		for _, folder := range []string{path.Clean(h.HostPath), path.Dir(path.Clean(h.HostPath))} {
@@ -103,7 +86,7 @@ func mountFolders(hostPaths []spec.HostPath) []string {
 }
 
 // claimNames are the claims that are mounted, and those of them that may lie on Ceph.
-func claimNames(mounts []spec.PVCMount) (all, ceph []string) {
+func claimNames(mounts []platform.PVCMount) (all, ceph []string) {
 	for _, m := range mounts {
 		all = append(all, m.ClaimName)
 		class := strings.ToLower(m.StorageClass)
@@ -117,7 +100,7 @@ func claimNames(mounts []spec.PVCMount) (all, ceph []string) {
 // oneOf is a pattern that matches exactly the words, or nothing without words.
 func oneOf(words []string) string {
 	if len(words) == 0 {
-		return matchesNothing
+		return platform.MatchesNothing
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -7,23 +7,24 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 )
 
 func TestPlaceholders(t *testing.T) {
-	plain := spec.DeploymentSpec{Platform: plainPlatform, Mode: plainMode}
-	guided := spec.DeploymentSpec{Platform: llmd, RepoRef: "v0.7.0"}
-	old := spec.DeploymentSpec{Platform: llmd, RepoRef: "llm-d-0.5.1"}
-	service := spec.DeploymentSpec{Platform: rhoai, Mode: "distributed-default"}
-	single := spec.DeploymentSpec{Platform: rhoai, Mode: "isvc"}
-	mounts := spec.DeploymentSpec{Platform: plainPlatform, Runtime: spec.Runtime{
-		HostPaths: []spec.HostPath{{HostPath: "/var/lib/kv.d"}, {HostPath: "/top"}},
-		PVCMounts: []spec.PVCMount{{ClaimName: "a", StorageClass: "nfs"}, {ClaimName: "b", StorageClass: "Rook-block"}, {ClaimName: "c"}},
+	plain := platform.Block{Platform: "rhaiis", Mode: "raw-vllm"}
+	guided := platform.Block{Platform: "llm-d", RepoRef: "v0.7.0"}
+	old := platform.Block{Platform: "llm-d", RepoRef: "llm-d-0.5.1"}
+	service := platform.Block{Platform: "rhoai", Mode: "distributed-default"}
+	single := platform.Block{Platform: "rhoai", Mode: "isvc"}
+	mounts := platform.Block{Platform: "rhaiis", Runtime: platform.Runtime{
+		HostPaths: []platform.HostPath{{HostPath: "/var/lib/kv.d"}, {HostPath: "/top"}},
+		PVCMounts: []platform.PVCMount{{ClaimName: "a", StorageClass: "nfs"}, {ClaimName: "b", StorageClass: "Rook-block"}, {ClaimName: "c"}},
 	}}
 	existing := &runplan.Endpoint{MetricsRelease: "live"}
 	for _, row := range []struct {
 		name     string
-		d        spec.DeploymentSpec
+		d        platform.Block
 		endpoint *runplan.Endpoint
 		in, want string
 	}{
@@ -44,7 +45,7 @@ func TestPlaceholders(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			plan := &runplan.RunPlan{Target: runplan.Target{Namespace: "perf"}, Deployment: runplan.Deployment{Endpoint: row.endpoint}}
-			if got := strings.NewReplacer(placeholders(&row.d, plan)...).Replace(row.in); got != row.want {
+			if got := strings.NewReplacer(placeholders(&spec.DeploymentSpec{Block: row.d}, platform.All().Named(row.d.Platform), plan)...).Replace(row.in); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
@@ -70,16 +71,16 @@ func TestVersionLabels(t *testing.T) {
 		want   string
 	}{
 		{"rhaiis", deployment("rhaiis", "", "", kindVLLM, ""), "", "rhaiis-raw-vllm"},
-		{"an llm-d release", deployment(llmd, "", "v0.7.0", kindVLLM, ""), "0123456789", "llm-d-v0.7.0"},
-		{"llm-d main without a pin", deployment(llmd, "", "main", kindVLLM, ""), "", "llm-d-main"},
-		{"llm-d main with its commit", deployment(llmd, "", "main", kindVLLM, ""), "0123456789", "llm-d-main-0123456"},
-		{"an early operator", deployment(rhoai, "RHOAI-3.5.0-ea.2", "", kindVLLM, ""), "", "RHOAI-3.5-EA2"},
-		{"the default operator", deployment(rhoai, "3.3", "", kindVLLM, ""), "", "RHOAI-3.3"},
+		{"an llm-d release", deployment("llm-d", "", "v0.7.0", kindVLLM, ""), "0123456789", "llm-d-v0.7.0"},
+		{"llm-d main without a pin", deployment("llm-d", "", "main", kindVLLM, ""), "", "llm-d-main"},
+		{"llm-d main with its commit", deployment("llm-d", "", "main", kindVLLM, ""), "0123456789", "llm-d-main-0123456"},
+		{"an early operator", deployment("rhoai", "RHOAI-3.5.0-ea.2", "", kindVLLM, ""), "", "RHOAI-3.5-EA2"},
+		{"the default operator", deployment("rhoai", "3.3", "", kindVLLM, ""), "", "RHOAI-3.3"},
 		{"the simulated engine", deployment("rhaiis", "", "", kindSim, ""), "", "sim"},
 		{"another engine by its tag", deployment("rhaiis", "", "", kindTGI, "ghcr.io/tgi:3.3.7"), "", "tgi-3.3.7"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := versionOf(&row.d, row.commit); got != row.want {
+			if got := versionOf(&row.d, platform.All(), row.commit); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
@@ -87,22 +88,22 @@ func TestVersionLabels(t *testing.T) {
 }
 
 func TestEngineDefaults(t *testing.T) {
-	port := 9000
+	port, image := 9000, platform.Block{Runtime: platform.Runtime{Image: "i:1"}}
 	for _, row := range []struct {
 		name string
 		d    spec.DeploymentSpec
 		want runplan.Engine
 	}{
-		{"vllm", spec.DeploymentSpec{Runtime: spec.Runtime{Image: "i:1"}}, runplan.Engine{Kind: "vllm", Image: "i:1", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"isvc", spec.DeploymentSpec{Platform: rhoai, Mode: "isvc"}, runplan.Engine{Kind: "vllm", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"vllm", spec.DeploymentSpec{Block: image}, runplan.Engine{Kind: "vllm", Image: "i:1", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"isvc", spec.DeploymentSpec{Block: platform.Block{Platform: "rhoai", Mode: "isvc"}}, runplan.Engine{Kind: "vllm", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
 		{"triton", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "triton"}}, runplan.Engine{Kind: "triton", Port: 8000, HealthPath: "/v2/health/ready", MetricsPath: "/metrics", MetricsPort: 8002}},
 		{"tgi", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "tgi"}}, runplan.Engine{Kind: "tgi", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"sim takes no server image", spec.DeploymentSpec{Runtime: spec.Runtime{Image: "i:1"}, Engine: &spec.Engine{Kind: "sim"}}, runplan.Engine{Kind: "sim", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", Sim: &runplan.Sim{}}},
+		{"sim takes no server image", spec.DeploymentSpec{Block: image, Engine: &spec.Engine{Kind: "sim"}}, runplan.Engine{Kind: "sim", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", Sim: &runplan.Sim{}}},
 		{"command takes a free port", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "command", Command: []string{"x"}}}, runplan.Engine{Kind: "command", Command: []string{"x"}, HealthPath: "/health", MetricsPath: "/metrics"}},
 		{"what is written wins", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "sglang", Port: &port, HealthPath: "/up", MetricsPath: "/m"}}, runplan.Engine{Kind: "sglang", Port: 9000, HealthPath: "/up", MetricsPath: "/m"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := engineOf(&row.d); !reflect.DeepEqual(got, row.want) {
+			if got := engineOf(&row.d, platform.All().Named(row.d.Platform)); !reflect.DeepEqual(got, row.want) {
 				t.Errorf("got %+v, want %+v", got, row.want)
 			}
 		})

@@ -1,5 +1,17 @@
 package plan
 
+import "bflow.dev/bflow/platform"
+
+// Undeployable is a way to deal with plans that nothing can carry out.
+type Undeployable int
+
+// Ways to deal with them.
+const (
+	IgnoreUndeployable Undeployable = iota
+	WarnUndeployable                // for who only looks at plans
+	RejectUndeployable              // for who runs them
+)
+
 // DefaultMaxPoints is how many runs an experiment may have unless the caller says otherwise.
 const DefaultMaxPoints = 10_000
 
@@ -13,6 +25,10 @@ type Options struct {
 	Lenient     bool              // unknown keys of tool blocks are warnings
 	Namespace   string            // where runs go; "" = as their experiments say
 	Submitted   bool              // the plans are for a cluster: what only this machine has is an error
+	Platforms   platform.Registry // that profiles may name; nil = all
+
+	// Undeployable is what becomes of plans whose platform bflow cannot deploy yet.
+	Undeployable Undeployable
 
 	// FindTool says why another load tool cannot be run here: its name, and the virtual environment that a file names.
 	// nil = the plans are not run at once, and nobody looks.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"strconv"
-	"strings"
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan"
@@ -10,13 +9,17 @@ import (
 )
 
 // queueOf is what a plan asks of its queue: a slot, and the devices of all its pods.
-func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runplan.Queue, error) {
+func (p *point) queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runplan.Queue, error) {
 	if q == nil {
 		q = &spec.Queue{}
 	}
+	where, err := p.platforms.Of(&plan.Deployment)
+	if err != nil {
+		return runplan.Queue{}, err
+	}
 	out := runplan.Queue{
 		Name:     orElse(q.Name, orElse(cluster.Queue, plan.Target.Name)),
-		Priority: q.Priority, Isolation: orElse(q.Isolation, "shared"), SetupKey: setupKey(plan),
+		Priority: q.Priority, Isolation: orElse(q.Isolation, "shared"), SetupKey: where.SetupKey(&plan.Deployment),
 		Requests: map[string]string{contract.ResourceSlot: "1"},
 	}
 	if out.Isolation == "exclusive" {
@@ -25,26 +28,11 @@ func queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.RunPlan) (runp
 	if !plan.Execution.Phases.Deploy {
 		return out, nil
 	}
-	devices, err := runplan.Devices(&plan.Deployment)
+	devices, err := where.Requests(&plan.Deployment)
 	for name, n := range devices {
-		out.Requests[name] = strconv.Itoa(n * plan.Deployment.Replicas)
+		out.Requests[name] = strconv.Itoa(n)
 	}
 	return out, err
-}
-
-// setupKey tells apart the shared platform state that plans need on their target; plain deployments need none.
-func setupKey(plan *runplan.RunPlan) string {
-	d := &plan.Deployment
-	if d.Endpoint != nil {
-		return ""
-	}
-	switch d.Platform {
-	case llmd:
-		return strings.Join([]string{llmd, d.Gateway, d.RepoRef}, "/")
-	case rhoai:
-		return strings.Join([]string{rhoai, d.PlatformVersion, d.PlatformChannel}, "/")
-	}
-	return ""
 }
 
 // targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one. Of several the

@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 )
@@ -15,14 +16,18 @@ import (
 type resolver struct {
 	*source
 	opt          *Options
+	platforms    platform.Registry
 	measurements *variants[measured]
 	secrets      map[string]literal.Secret
 	questions    map[asked]*runplan.Metrics
 }
 
 func newResolver(s *source, opt *Options) *resolver {
-	return &resolver{source: s, opt: opt, secrets: map[string]literal.Secret{}, questions: map[asked]*runplan.Metrics{},
-		measurements: newVariants[measured](s.grid, s.axesThat(touchesLoad))}
+	return &resolver{
+		source: s, opt: opt, platforms: opt.Platforms.OrAll(),
+		secrets: map[string]literal.Secret{}, questions: map[asked]*runplan.Metrics{},
+		measurements: newVariants[measured](s.grid, s.axesThat(touchesLoad)),
+	}
 }
 
 // point is one combination of values on its way to a plan.
@@ -100,6 +105,7 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 	}
 	p.objectives(plan, loads)
 	p.surround(plan, d)
+	p.checkPlatform(plan)
 	if plan.Execution.Phases.Collect {
 		plan.Metrics = p.metricsOf(metrics, d, plan)
 	}
@@ -111,7 +117,7 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 func (p *point) layers() *layers {
 	return &layers{
 		source: p.source, digits: p.digits, over: &p.spec("overrides").Overrides,
-		own: p.spec("model_overrides").ModelOverrides[p.model()], engine: p.spec("engine").Engine,
+		own: p.spec("model_overrides").ModelOverrides[p.model()], engine: p.spec("engine").Engine, platforms: p.platforms,
 	}
 }
 
@@ -119,7 +125,7 @@ func (p *point) layers() *layers {
 func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d *spec.DeploymentSpec, needs int) {
 	target := p.spec("target").Target
 	p.check(profile, d, target.BaseURL != "")
-	if kind := engineOf(d).Kind; kind != kindTriton && kind != kindTGI {
+	if kind := engineOf(d, p.platforms.Named(d.Platform)).Kind; kind != kindTriton && kind != kindTGI {
 		args, err := withMaxModelLen(d.Runtime.VLLMArgs, needs)
 		if err != nil {
 			p.problems.Add(p.locate(profile, "runtime.vllm_args", "%s", err))
@@ -128,12 +134,13 @@ func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d
 	}
 	d.EndpointScope = orElse(target.EndpointScope, d.EndpointScope)
 	var err error
-	plan.Deployment, err = deploymentOf(profile.Metadata.Name, p.model(), d)
+	plan.Deployment, err = p.deploymentOf(profile.Metadata.Name, p.model(), d)
 	if err != nil {
 		p.problems.Add(profile.Problem("spec", "%s", err))
 	}
 	if target.BaseURL != "" {
-		existingEndpoint(&plan.Deployment, target)
+		e := runplan.Endpoint{BaseURL: target.BaseURL, MetricsRelease: target.MetricsRelease}
+		platform.UseEndpoint(&plan.Deployment, e, target.Path)
 	}
 }
 
@@ -177,7 +184,7 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec) {
 		plan.Execution.MaxParallel = 1
 	}
 	var err error
-	if plan.Queue, err = queueOf(p.spec("queue").Queue, cluster, plan); err != nil {
+	if plan.Queue, err = p.queueOf(p.spec("queue").Queue, cluster, plan); err != nil {
 		p.problems.Add(p.exp.Problem("spec", "deployment: %s", err))
 	}
 }
@@ -187,7 +194,7 @@ func (p *point) pin(plan *runplan.RunPlan, metrics, benchmark string) {
 	pinner := newPinner(p.opt, p.spec("pins").Pins)
 	pinner.apply(plan)
 	p.problems.Add(p.unpinned(pinner)...)
-	plan.Sinks = sinksOf(p.spec("mlflow").MLflow, plan, benchmark, metrics, pinner.commit(plan.Deployment.RepoRef))
+	plan.Sinks = p.sinksOf(p.spec("mlflow").MLflow, plan, benchmark, metrics, pinner.commit(plan.Deployment.RepoRef))
 }
 
 // bound computes the limits of plan, and warns of a load that cannot end within that of the whole run.

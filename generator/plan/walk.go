@@ -18,7 +18,11 @@ type walk struct {
 	sealer runplan.Sealer
 }
 
-func newWalk(m *Matrix) *walk { return &walk{Matrix: m, seen: make(map[string]*twins, m.units.len())} }
+func newWalk(m *Matrix) *walk {
+	w := &walk{Matrix: m, seen: make(map[string]*twins, m.units.len())}
+	w.sealer.Identity = func(d *runplan.Deployment) { m.r.platforms.Named(d.Platform).Identity(d) }
+	return w
+}
 
 // plan returns the plan of unit u in a round of repeats.
 func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
@@ -42,7 +46,7 @@ func (w *walk) plan(u, round int) (*runplan.RunPlan, problem.List) {
 
 func (w *walk) identify(p *runplan.RunPlan) error {
 	if w.check {
-		return runplan.Hash(p)
+		return w.sealer.Hash(p)
 	}
 	return w.sealer.Seal(p)
 }

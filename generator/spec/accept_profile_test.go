@@ -1,6 +1,10 @@
 package spec
 
-import "testing"
+import (
+	"testing"
+
+	"bflow.dev/bflow/platform"
+)
 
 const eppConfig = `options:
   epp_config: |
@@ -41,9 +45,9 @@ func deploymentRows() []row {
 		{name: "accelerator and infrastructure", fragment: "platform: llm-d\nmode: inference-scheduling\noptions: {accelerator: H100, infra_provider: gke}"},
 		{name: "an engine of its own", fragment: "platform: kubernetes\nmode: plain\nengine: {kind: sglang, image: \"a/b:1\"}"},
 	}
-	for _, platform := range []string{"rhaiis", "kubernetes", "rhoai", "llm-d"} {
-		for _, mode := range Modes(platform) {
-			rows = append(rows, row{name: platform + " has mode " + mode, fragment: "platform: " + platform + "\nmode: " + mode})
+	for _, p := range platform.All() {
+		for _, mode := range p.ModeNames() {
+			rows = append(rows, row{name: p.Name + " has mode " + mode, fragment: "platform: " + p.Name + "\nmode: " + mode})
 		}
 	}
 	return rows

@@ -9,14 +9,16 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/platform"
 )
 
 // codec knows every type of the format: its fields by name, and how a value of it is read. It is built once per
 // Load and does not change afterwards, so that many goroutines may decode with it.
 type codec struct {
-	tables  map[reflect.Type]*table
-	readers map[reflect.Type]reader
-	rules   map[string]rule
+	tables    map[reflect.Type]*table
+	readers   map[reflect.Type]reader
+	rules     map[string]rule
+	platforms platform.Registry
 }
 
 // table is a struct of the format.
@@ -48,8 +50,11 @@ type field struct {
 	read                 reader
 }
 
-func newCodec() *codec {
-	c := &codec{tables: map[reflect.Type]*table{}, readers: map[reflect.Type]reader{}, rules: rules()}
+// newCodec makes one for the platforms that profiles may name, nil for all.
+func newCodec(platforms platform.Registry) *codec {
+	c := &codec{
+		tables: map[reflect.Type]*table{}, readers: map[reflect.Type]reader{}, rules: rules(), platforms: platforms.OrAll(),
+	}
 	for _, d := range documents() {
 		c.table(d.typ)
 	}
@@ -91,6 +96,8 @@ func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
 		at := append(slices.Clone(index), i)
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		switch {
+		case sf.Type == reflect.TypeFor[platform.Own]():
+			c.addOwn(tab, at)
 		case name == "-" || !sf.IsExported():
 		case name == "" && sf.Anonymous:
 			c.addFields(tab, sf.Type, at)
@@ -107,6 +114,9 @@ func (c *codec) addField(tab *table, sf reflect.StructField, name string, index 
 	if words := kubernetesWords(sf.Type); words != nil {
 		f.enum, f.exact = words, true
 	}
+	if sf.Tag.Get("enum") == "platforms" {
+		f.enum = c.platforms.Names()
+	}
 	f.req = f.req || kubernetesRequired(tab.typ, sf.Tag.Get("json"))
 	tab.fields = append(tab.fields, f)
 	for _, key := range append([]string{name}, f.aliases...) {
@@ -117,6 +127,30 @@ func (c *codec) addField(tab *table, sf reflect.StructField, name string, index 
 		f.read(&decoder{codec: c}, &yaml.Node{Kind: yaml.ScalarNode, Tag: scalar.PlainTag(f.def), Value: f.def}, slot, f)
 	} else if sub := c.tables[sf.Type]; sub != nil {
 		slot.Set(sub.prototype)
+	}
+}
+
+// addOwn adds the blocks that platforms have of their own. They are kept in a map, by the name of the platform.
+func (c *codec) addOwn(tab *table, index []int) {
+	for _, p := range c.platforms {
+		if p.Own == nil {
+			continue
+		}
+		t := reflect.TypeOf(p.Own)
+		read := c.reader(t)
+		f := &field{
+			name: p.Name, doc: "fields of platform " + p.Name, maxItems: maxItems, place: len(tab.fields), index: index, typ: t,
+		}
+		f.read = func(d *decoder, n *yaml.Node, v reflect.Value, f *field) {
+			own := reflect.New(t).Elem()
+			read(d, n, own, f)
+			if v.IsNil() {
+				v.Set(reflect.MakeMap(v.Type()))
+			}
+			v.SetMapIndex(reflect.ValueOf(p.Name), own)
+		}
+		tab.fields = append(tab.fields, f)
+		tab.byName[p.Name] = f
 	}
 }
 

@@ -24,7 +24,7 @@ func DecodeExperiment(d *Doc, root *yaml.Node) (*Experiment, problem.List) {
 func DecodeDeployment(d *Doc, root *yaml.Node) (*DeploymentProfile, problem.List) {
 	var p DeploymentProfile
 	found := decodeInto(d, root, reflect.ValueOf(&p).Elem(), &p.Doc)
-	return &p, unrelated(found, p.problems("spec", CheckDeployment(&p.Spec)))
+	return &p, unrelated(found, p.problems("spec", CheckDeployment(&p.Spec, d.codec.platforms)))
 }
 
 // DecodeBenchmark decodes a tree of the profile d. The words of other tools in it are not looked at.
@@ -50,7 +50,7 @@ func LoadReportMetrics(name string, data []byte) (*ReportMetrics, problem.List) 
 		return nil, found
 	}
 	var r ReportMetrics
-	d := Doc{File: name, Root: roots[0], codec: newCodec()}
+	d := Doc{File: name, Root: roots[0], codec: newCodec(nil)}
 	found.Add(decodeInto(&d, d.Root, reflect.ValueOf(&r).Elem(), &r.Doc)...)
 	found = unrelated(found, r.problems("", r.check()))
 	found.Sort()
@@ -117,11 +117,11 @@ func (d *decoder) version(t reflect.Type) {
 	}
 }
 
-// refused: plans of the original were written with another spelling, which only RunPlans may have.
-func (Experiment) refused() map[string]string        { return misspelt() }
-func (DeploymentProfile) refused() map[string]string { return misspelt() }
-func (BenchmarkProfile) refused() map[string]string  { return misspelt() }
-func (MetricsProfile) refused() map[string]string    { return misspelt() }
+// FieldHints: plans of the original were written with another spelling, which only RunPlans may have.
+func (Experiment) FieldHints() map[string]string        { return misspelt() }
+func (DeploymentProfile) FieldHints() map[string]string { return misspelt() }
+func (BenchmarkProfile) FieldHints() map[string]string  { return misspelt() }
+func (MetricsProfile) FieldHints() map[string]string    { return misspelt() }
 
 func misspelt() map[string]string {
 	return map[string]string{"api_version": `unknown field "api_version" (did you mean "apiVersion"?)`}

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // Explanation says what a field of the format is.
@@ -42,7 +43,7 @@ func Explain(path string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	c := newCodec()
+	c := newCodec(nil)
 	root, err := kindOf(p[0].Key)
 	if err != nil {
 		return Explanation{}, fmt.Errorf("explaining %q: %w", path, err)
@@ -163,7 +164,7 @@ func (c *codec) typeName(t reflect.Type) string {
 		return "integer or N*concurrency"
 	case reflect.TypeFor[load.Skip]():
 		return "number, duration or {percent, value, mode}"
-	case reflect.TypeFor[Probe]():
+	case reflect.TypeFor[platform.Probe]():
 		return "Kubernetes Probe fields or false"
 	case reflect.TypeFor[load.Length]():
 		return "integer or {mean, stdev, min, max, shape}"

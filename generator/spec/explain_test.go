@@ -65,7 +65,7 @@ func TestExplainingAnUnknownFieldGivesAHint(t *testing.T) {
 
 // Every field of ours says what it means, and every rule that a tag names exists.
 func TestEveryFieldIsDocumented(t *testing.T) {
-	c := newCodec()
+	c := newCodec(nil)
 	for typ, tab := range c.tables {
 		if !strings.HasSuffix(typ.PkgPath(), "/spec") && !strings.HasSuffix(typ.PkgPath(), "bflow/load") {
 			continue

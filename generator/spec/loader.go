@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform"
 )
 
 // Options say where profiles come from and how strict reading is.
 type Options struct {
+	Platforms   platform.Registry                 // that profiles may name; nil = all
 	Shipped     fs.FS                             // built-in catalogue, the weakest; nil = none
 	ProfileDirs []string                          // further catalogues; a later one wins
 	Set         []string                          // "path=value": dotted path from spec, YAML value; strongest of all
@@ -71,7 +73,7 @@ func newLoader(opt Options) *loader {
 	if opt.ReadFile == nil {
 		opt.ReadFile = os.ReadFile
 	}
-	return &loader{opt: opt, codec: newCodec(), beside: tree{}}
+	return &loader{opt: opt, codec: newCodec(opt.Platforms), beside: tree{}}
 }
 
 // cause is the reason without the path, which the problem names already.

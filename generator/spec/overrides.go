@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // Overrides beat the profiles. model_overrides has the same shape.
@@ -43,13 +44,13 @@ type RuntimeOverrides struct {
 	Env                map[string]string            `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables, merged by name; an empty value removes the variable"`
 	VLLMArgs           Replace[[]string]            `json:"vllm_args,omitzero" doc:"replaces the lists with lower precedence; [] clears them"`
 	VLLMExtraArgs      []string                     `json:"vllm_extra_args,omitempty" doc:"arguments appended to the effective vllm_args"`
-	HostPaths          Replace[[]HostPath]          `json:"host_paths,omitzero" null:"clears" doc:"replaces the profile's list; an empty list clears it"`
+	HostPaths          Replace[[]platform.HostPath] `json:"host_paths,omitzero" null:"clears" doc:"replaces the profile's list; an empty list clears it"`
 	ServiceAccountName string                       `json:"service_account_name,omitempty" is:"subdomain" doc:"service account of the model pods"`
 	NodeSelector       Replace[map[string]string]   `json:"node_selector,omitzero" null:"clears" keys:"labelkey" is:"labelvalue" doc:"replaces the profile's value; empty clears it"`
 	Affinity           Replace[*corev1.Affinity]    `json:"affinity,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
-	Placement          Replace[Placement]           `json:"placement,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
+	Placement          Replace[platform.Placement]  `json:"placement,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
 	Tolerations        Replace[[]corev1.Toleration] `json:"tolerations,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
-	Resources          *Resources                   `json:"resources,omitempty" doc:"changes to requests and limits; a block in model_overrides replaces the experiment's"`
+	Resources          *platform.Resources          `json:"resources,omitempty" doc:"changes to requests and limits; a block in model_overrides replaces the experiment's"`
 }
 
 // BenchmarkOverrides changes the load of a tool block.

@@ -11,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // reader puts the value of n, which is not null, into v. f holds the rules of the field; inside a list or a map it is
@@ -53,7 +54,7 @@ func (c *codec) special(t reflect.Type) reader {
 	case reflect.TypeFor[load.Skip]():
 		c.table(reflect.TypeFor[load.SkipForm]())
 		return (*decoder).skip
-	case reflect.TypeFor[Probe]():
+	case reflect.TypeFor[platform.Probe]():
 		return c.probe()
 	case reflect.TypeFor[[]AxisDecl]():
 		return (*decoder).axes

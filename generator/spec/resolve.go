@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // resolve walks p from struct type t and rewrites its keys in first spellings. It returns the field that p ends in,
@@ -60,5 +61,5 @@ func bare(t reflect.Type) reflect.Type {
 
 // free reports whether anything may stand below t.
 func free(t reflect.Type) bool {
-	return t == reflect.TypeFor[load.Object]() || t == reflect.TypeFor[Probe]()
+	return t == reflect.TypeFor[load.Object]() || t == reflect.TypeFor[platform.Probe]()
 }

@@ -45,11 +45,3 @@ func (l *loader) runPlan(d *Doc) *RunPlan {
 	}
 	return p
 }
-
-// MarshalJSON writes false for a probe that is off, else the patch.
-func (p Probe) MarshalJSON() ([]byte, error) {
-	if p.Off {
-		return []byte("false"), nil
-	}
-	return p.Patch.MarshalJSON()
-}

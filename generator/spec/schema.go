@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // object is a JSON object; encoding/json writes its keys sorted.
@@ -28,7 +29,7 @@ type schema struct {
 // Schema returns the JSON Schema (draft 2020-12) of the hand-written kinds, generated from their types. It says what a
 // single field may hold; rules across fields, and text that only the loader can judge, are the loader's.
 func Schema() ([]byte, error) {
-	s := schema{codec: newCodec(), defs: object{}}
+	s := schema{codec: newCodec(nil), defs: object{}}
 	kinds := []string{}
 	cases := []any{}
 	for _, d := range documents() {
@@ -157,7 +158,7 @@ func (s *schema) special(t reflect.Type, f *field) object {
 		return object{"type": "string", "pattern": duration, "not": object{"pattern": `^[0.hms\s]*$`}}
 	case reflect.TypeFor[load.Object](), reflect.TypeFor[PartialPoint]():
 		return object{"type": "object"}
-	case reflect.TypeFor[Probe]():
+	case reflect.TypeFor[platform.Probe]():
 		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()), object{"enum": []any{false, "false", "no", "0", "off"}}}}
 	case reflect.TypeFor[load.Count]():
 		multiple := `^\s*[0-9]+\s*(\*\s*` + anyCase("concurrency") + `)?\s*$`

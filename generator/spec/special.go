@@ -10,6 +10,7 @@ import (
 
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -79,12 +80,12 @@ func (c *codec) probe() reader {
 				d.found = d.found[:from]
 				d.wrong(n, scalar.Want("false or the fields of a Kubernetes probe", n))
 			}
-			v.Set(reflect.ValueOf(Probe{Off: true}))
+			v.Set(reflect.ValueOf(platform.Probe{Off: true}))
 			return
 		}
 		var probe corev1.Probe
 		read(d, n, reflect.ValueOf(&probe).Elem(), f)
-		v.Set(reflect.ValueOf(Probe{Patch: load.Object{Node: n}}))
+		v.Set(reflect.ValueOf(platform.Probe{Patch: load.Object{Node: n}}))
 	}
 }
 

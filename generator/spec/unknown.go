@@ -12,9 +12,11 @@ import (
 
 // unknown reports a key that the table lacks; --lenient makes it a warning.
 func (d *decoder) unknown(tab *table, key *yaml.Node) {
-	if r, ok := tab.prototype.Interface().(interface{ refused() map[string]string }); ok && r.refused()[key.Value] != "" {
-		d.report(key, "%s", r.refused()[key.Value])
-		return
+	if t, ok := tab.prototype.Interface().(interface{ FieldHints() map[string]string }); ok {
+		if hint := t.FieldHints()[key.Value]; hint != "" {
+			d.report(key, "%s", hint)
+			return
+		}
 	}
 	text := problem.UnknownFieldNear(key.Value, d.hint(tab, key.Value))
 	if d.doc.lenient {

@@ -1,10 +1,6 @@
 package spec
 
-import (
-	"go.yaml.in/yaml/v3"
-
-	"bflow.dev/bflow/load"
-)
+import "go.yaml.in/yaml/v3"
 
 // Axis is a value that becomes a matrix axis when the file gives a list. One value is no axis.
 type Axis[T any] []T
@@ -14,12 +10,6 @@ type Axis[T any] []T
 type Replace[T any] struct {
 	Set   bool
 	Value T
-}
-
-// Probe is a patch over a default Kubernetes probe, or off.
-type Probe struct {
-	Off   bool
-	Patch load.Object
 }
 
 // AxisDecl is one entry of matrix.axes, in the order of the file.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/platform"
 )
 
 // loaded is an experiment that must have no errors.
@@ -47,13 +48,15 @@ func TestDefaultsOfProfiles(t *testing.T) {
 	text := makeDocument(KindDeployment, "runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b}]}\noptions: {storage_offloading: {enabled: true}}")
 	set, _ := LoadBytes(Options{CheckAll: true}, "t.yaml", []byte(text+"---\n"+makeDocument(KindMetrics, "queries: {}")))
 	d, _ := set.Catalogue.Deployment("t", nil, "")
-	want := DeploymentSpec{
+	want := DeploymentSpec{Block: platform.Block{
 		Platform: "rhaiis", Mode: "raw-vllm",
-		Runtime:      Runtime{Replicas: 1, TensorParallelism: 1, HostPaths: []HostPath{{Name: "a", HostPath: "/a", MountPath: "/b"}}},
-		ModelStorage: ModelStorage{PVCName: "models-storage", CacheDir: "/models", MountPath: "/model-cache"},
+		Runtime: platform.Runtime{Replicas: 1, TensorParallelism: 1,
+			HostPaths: []platform.HostPath{{Name: "a", HostPath: "/a", MountPath: "/b"}}},
+		ModelStorage: platform.ModelStorage{PVCName: "models-storage", CacheDir: "/models", MountPath: "/model-cache"},
 		Gateway:      "istio", EndpointPath: "/v1/models", EndpointScope: "external",
-		Options: PlatformOptions{StorageOffloading: &StorageOffloading{Enabled: true, Type: "pvc", MountPath: "/mnt/files-storage", StorageEventsPort: 5559}},
-	}
+		Options: platform.Options{StorageOffloading: &platform.StorageOffloading{
+			Enabled: true, Type: "pvc", MountPath: "/mnt/files-storage", StorageEventsPort: 5559}},
+	}}
 	if diff := cmp.Diff(want, d.Spec); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -102,7 +105,7 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 		{"a null list of arguments is not set", "overrides: {runtime: {vllm_args: ~}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Runtime.VLLMArgs }, Replace[[]string]{}},
 		{"a null placement clears", "overrides:\n  runtime:\n    placement:",
-			func(s *ExperimentSpec) any { return s.Overrides.Runtime.Placement }, Replace[Placement]{Set: true}},
+			func(s *ExperimentSpec) any { return s.Overrides.Runtime.Placement }, Replace[platform.Placement]{Set: true}},
 		{"a trailing slash of the endpoint is dropped", "target: {base_url: \"https://x.example//\"}",
 			func(s *ExperimentSpec) any { return s.Target.BaseURL }, "https://x.example"},
 		{"multiples of the load value", "overrides: {benchmark: {max_requests: 5*Concurrency}}",
@@ -143,20 +146,22 @@ func TestMergeEngine(t *testing.T) {
 }
 
 func TestCheckImageAfterEveryOverride(t *testing.T) {
+	made := func(b platform.Block, e *Engine) DeploymentSpec { return DeploymentSpec{Block: b, Engine: e} }
 	for _, row := range []struct {
 		name string
 		spec DeploymentSpec
 		want int
 	}{
-		{"rhaiis needs an image", DeploymentSpec{Platform: "rhaiis", Mode: "raw-vllm"}, 1},
-		{"isvc needs an image", DeploymentSpec{Platform: "rhoai", Mode: "isvc"}, 1},
-		{"mooncake needs an image", DeploymentSpec{Platform: "rhoai", Mode: "distributed-default", Options: PlatformOptions{MooncakeStore: &MooncakeStore{}}}, 1},
-		{"other modes have one of their own", DeploymentSpec{Platform: "rhoai", Mode: "distributed-default"}, 0},
-		{"an image", DeploymentSpec{Platform: "rhaiis", Runtime: Runtime{Image: "a"}}, 0},
-		{"an engine's image", DeploymentSpec{Platform: "rhaiis", Engine: &Engine{Kind: "vllm", Image: "a"}}, 0},
-		{"the simulated engine has its own", DeploymentSpec{Platform: "rhaiis", Engine: &Engine{Kind: "sim"}}, 0},
+		{"rhaiis needs an image", made(platform.Block{Platform: "rhaiis", Mode: "raw-vllm"}, nil), 1},
+		{"isvc needs an image", made(platform.Block{Platform: "rhoai", Mode: "isvc"}, nil), 1},
+		{"mooncake needs an image", made(platform.Block{Platform: "rhoai", Mode: "distributed-default",
+			Options: platform.Options{MooncakeStore: &platform.MooncakeStore{}}}, nil), 1},
+		{"other modes have one of their own", made(platform.Block{Platform: "rhoai", Mode: "distributed-default"}, nil), 0},
+		{"an image", made(platform.Block{Platform: "rhaiis", Runtime: platform.Runtime{Image: "a"}}, nil), 0},
+		{"an engine's image", made(platform.Block{Platform: "rhaiis"}, &Engine{Kind: "vllm", Image: "a"}), 0},
+		{"the simulated engine has its own", made(platform.Block{Platform: "rhaiis"}, &Engine{Kind: "sim"}), 0},
 	} {
-		if got := CheckImage(&row.spec); len(got) != row.want {
+		if got := CheckImage(&row.spec, platform.All()); len(got) != row.want {
 			t.Errorf("%s: got %v", row.name, got)
 		}
 	}
@@ -171,8 +176,8 @@ func TestFreeObjectsAreWrittenAsJSON(t *testing.T) {
 	}{
 		{"an object", load.Object{Node: roots[0]}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
 		{"an object that is not set", load.Object{}, "null"},
-		{"a probe that is off", Probe{Off: true}, "false"},
-		{"a patch of a probe", Probe{Patch: load.Object{Node: roots[0]}}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
+		{"a probe that is off", platform.Probe{Off: true}, "false"},
+		{"a patch of a probe", platform.Probe{Patch: load.Object{Node: roots[0]}}, `{"a":{"b":[1,0.5,"yes","x"],"c":null}}`},
 	} {
 		if text, err := row.got.MarshalJSON(); err != nil || string(text) != row.want {
 			t.Errorf("%s: got %s, %v", row.name, text, err)

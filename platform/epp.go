@@ -1,4 +1,4 @@
-package spec
+package platform
 
 import (
 	"fmt"
@@ -16,16 +16,9 @@ import (
 // maxEPPBytes bounds options.epp_config.
 const maxEPPBytes = 64 << 10
 
-// EPPVariables are the variables that epp_config may hold on a platform.
-func EPPVariables(platform string) []string {
-	shared := []string{"release_name", "namespace", "model_name", "model_uri", "replicas", "runtime_image", "scheduler_image"}
-	switch platform {
-	case "llm-d":
-		return append(shared, "mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism")
-	case "rhoai":
-		return append(shared, "gpu_count", "enable_auth", "precise_prefix_cache_tokenizer_model_path")
-	}
-	return shared
+// sharedEPPVariables are the variables that epp_config may hold on every platform.
+func sharedEPPVariables() []string {
+	return []string{"release_name", "namespace", "model_name", "model_uri", "replicas", "runtime_image", "scheduler_image"}
 }
 
 // RenderEPP replaces {{ variable }} in text. A variable that values lacks and any other template syntax is an error.
@@ -60,7 +53,7 @@ func unknownVariable(name string, known []string) error {
 }
 
 // checkEPP renders the text with sample values: the kind does not depend on them.
-func checkEPP(platform, text string) (out problem.Findings) {
+func checkEPP(variables []string, text string) (out problem.Findings) {
 	if text == "" {
 		return nil
 	}
@@ -69,7 +62,7 @@ func checkEPP(platform, text string) (out problem.Findings) {
 		return out
 	}
 	values := map[string]string{}
-	for i, name := range EPPVariables(platform) {
+	for i, name := range append(sharedEPPVariables(), variables...) {
 		values[name] = strconv.Itoa(i + 1)
 	}
 	rendered, err := RenderEPP(text, values)

@@ -1,0 +1,35 @@
+package platform
+
+import (
+	"strings"
+
+	"bflow.dev/bflow/runplan"
+)
+
+const nameEndpoint = "endpoint"
+
+// endpoint is a server that is there already. No file names it as its platform: target.base_url does.
+func endpoint() Platform {
+	return Platform{
+		Name: nameEndpoint, About: "a server that runs already (target.base_url)",
+		Requests: func(*runplan.Deployment) (map[string]int, error) { return nil, nil },
+		Pods:     func(*runplan.Deployment) int { return 0 },
+		Endpoint: func(d *runplan.Deployment, _ string) Address { return Address{URL: d.Endpoint.BaseURL} },
+	}
+}
+
+// UseEndpoint makes e the server of d: nothing is deployed, no scope is chosen. path is that of the readiness check, ""
+// for the usual one.
+func UseEndpoint(d *runplan.Deployment, e runplan.Endpoint, path string) {
+	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
+	d.Endpoint = &e
+	d.EndpointPath, d.EndpointScope = orElse(path, "/v1/models"), "external"
+	d.ModelStorage = nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,142 @@
+package platform
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
+)
+
+const (
+	llmdRepo = "https://github.com/llm-d/llm-d"
+	llmdRef  = "main"
+)
+
+// llmd is llm-d with its two routers, which nothing deploys yet.
+func llmd() Platform {
+	const name, scheduling, precise = "llm-d", "inference-scheduling", "precise-prefix-cache"
+	return Platform{
+		Name: name, About: "llm-d with its routers",
+		Modes: []Mode{
+			{Name: scheduling, Scheduler: true},
+			{Name: "optimized-baseline", Scheduler: true, Plan: Variant{name, scheduling}},
+			{Name: precise, Scheduler: true},
+			{Name: "precise-prefix-cache-routing", Scheduler: true, Plan: Variant{name, precise}},
+		},
+		EPPVariables: []string{"mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism"},
+		Check:        checkLLMD,
+		Defaults: func(b *Block) {
+			b.RepoURL, b.RepoRef = orElse(b.RepoURL, llmdRepo), orElse(b.RepoRef, llmdRef)
+			b.Options.StorageOffloading = b.Options.StorageOffloading.withDefaults()
+		},
+		Override: func(b *Block, o Overrides) { b.RepoRef = orElse(o.RepoRef, b.RepoRef) },
+		Version:  func(b *Block, _ string) string { return b.RepoRef },
+		Plan: func(b *Block, d *runplan.Deployment) {
+			d.RepoURL, d.RepoRef, d.Gateway = b.RepoURL, b.RepoRef, b.Gateway
+		},
+		Identity: clearVersion,
+		SetupKey: func(d *runplan.Deployment) string { return strings.Join([]string{name, d.Gateway, d.RepoRef}, "/") },
+		Label:    llmdLabel,
+		Patterns: llmdPatterns,
+		Features: []Feature{{
+			Path: "options.storage_offloading",
+			Used: func(b *Block) bool { return b.Options.StorageOffloading != nil },
+			Else: "it has no effect: only platform llm-d uses it",
+		}},
+	}
+}
+
+func llmdLabel(d *runplan.Deployment, commit string) string {
+	if d.RepoRef == llmdRef && len(commit) >= 7 {
+		return "llm-d-" + d.RepoRef + "-" + commit[:7]
+	}
+	return "llm-d-" + d.RepoRef
+}
+
+func checkLLMD(b *Block) (out problem.Findings) {
+	if b.Options.StorageOffloading != nil && beforeOffloading(b.RepoRef) {
+		out.Warn("options.storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", b.RepoRef)
+	}
+	out.Under("runtime", checkNodeFolders(&b.Runtime))
+	return out
+}
+
+// checkNodeFolders finds host paths that llm-d cannot give its pods.
+func checkNodeFolders(r *Runtime) (out problem.Findings) {
+	const account = "benchflow-hostpath-runtime"
+	if len(r.HostPaths) == 0 {
+		return nil
+	}
+	for i, h := range r.HostPaths {
+		if h.Type != "DirectoryOrCreate" || h.ReadOnly {
+			out.Add("host_paths["+strconv.Itoa(i)+"]",
+				"platform llm-d accepts only writable host paths of type DirectoryOrCreate")
+		}
+	}
+	if a := r.ServiceAccountName; a != "" && a != account {
+		out.Add("service_account_name",
+			"platform llm-d runs pods with host paths as %q, found %q; leave it unset", account, a)
+	}
+	return out
+}
+
+var releaseNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
+
+// beforeOffloading reports whether a ref names a release before 0.6.0. Other refs count as new.
+func beforeOffloading(ref string) bool {
+	m := releaseNumber.FindStringSubmatch(ref)
+	return m != nil && m[1] == "0" && len(m[2]) == 1 && m[2] < "6"
+}
+
+// oldLayout reports whether a ref holds a version below 0.6.0, whose objects have other names.
+func oldLayout(ref string) bool {
+	m := releaseNumber.FindStringSubmatch(ref)
+	if m == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	return major == 0 && minor < 6
+}
+
+func llmdPatterns(b *Block, release string) Patterns {
+	const port = "(metrics|http-metrics)"
+	if oldLayout(b.RepoRef) {
+		return Patterns{Server: ".*" + release + ".*", Scheduler: ".*" + release + ".*", SchedulerPort: port}
+	}
+	return Patterns{Server: "ms-" + release + "-.*", Scheduler: "gaie-" + release + "-epp.*", SchedulerPort: port}
+}
+
+// StorageOffloading keeps KV blocks on shared storage.
+type StorageOffloading struct {
+	Enabled           bool   `json:"enabled" default:"false" doc:"enable the feature"`
+	Type              string `json:"type,omitempty" default:"pvc" enum:"pvc|hostPath" words:"persistentVolumeClaim=pvc|host-path=hostPath|host_path=hostPath" doc:"kind of storage"`
+	MountPath         string `json:"mount_path,omitempty" default:"/mnt/files-storage" is:"folder" doc:"path in the container"`
+	DirectoryPath     string `json:"directory_path,omitempty" is:"folder" implied:"<mount_path>/kv-cache" doc:"folder for KV cache blocks"`
+	StorageEventsPort int    `json:"storage_events_port,omitempty" default:"5559" min:"1" max:"65535" doc:"port for storage events"`
+	PVCName           string `json:"pvc_name,omitempty" implied:"llm-d-storage-offloading-cache" is:"subdomain" doc:"pvc: name of the claim"`
+	StorageClass      string `json:"storage_class,omitempty" implied:"nfs-rwx" is:"subdomain" doc:"pvc: storage class"`
+	Size              string `json:"size,omitempty" implied:"2500Gi" is:"quantity" doc:"pvc: size"`
+	AccessMode        string `json:"access_mode,omitempty" implied:"ReadWriteMany" enum:"ReadWriteOnce|ReadOnlyMany|ReadWriteMany|ReadWriteOncePod" doc:"pvc: access mode"`
+	HostPath          string `json:"host_path,omitempty" implied:"/var/lib/benchflow/storage-offloading/<release>" is:"folder" doc:"hostPath: path on the node"`
+	HostPathType      string `json:"host_path_type,omitempty" implied:"DirectoryOrCreate" enum:"DirectoryOrCreate|Directory|FileOrCreate|File|Socket|CharDevice|BlockDevice" doc:"hostPath: Kubernetes hostPath type"`
+}
+
+// withDefaults fills in what the type of the storage implies. The folder on a node depends on the release, which only a
+// run has, so that one stays open.
+func (s *StorageOffloading) withDefaults() *StorageOffloading {
+	if s == nil || !s.Enabled {
+		return s
+	}
+	o := *s
+	o.DirectoryPath = orElse(o.DirectoryPath, strings.TrimRight(o.MountPath, "/")+"/kv-cache")
+	if o.Type == "hostPath" {
+		o.HostPathType = orElse(o.HostPathType, "DirectoryOrCreate")
+		return &o
+	}
+	o.PVCName, o.StorageClass = orElse(o.PVCName, "llm-d-storage-offloading-cache"), orElse(o.StorageClass, "nfs-rwx")
+	o.Size, o.AccessMode = orElse(o.Size, "2500Gi"), orElse(o.AccessMode, "ReadWriteMany")
+	return &o
+}
