@@ -44,7 +44,7 @@ type bench struct {
 func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
 	t.Helper()
 	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
-	plan.Deployment = runplan.Deployment{Platform: "local", Mode: "sim", Model: runplan.Model{Name: "tiny"}, EndpointPath: "/v1/models", Replicas: 1,
+	plan.Deployment = runplan.Deployment{Platform: "kubernetes", Mode: "sim", Model: runplan.Model{Name: "tiny"}, EndpointPath: "/v1/models", Replicas: 1,
 		Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics"}}
 	plan.Execution.Phases = runplan.Phases{Deploy: true, Benchmark: true, Cleanup: true}
 	plan.Timeouts.Ready = runplan.Duration(eventually.Limit)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/openai"
@@ -28,12 +29,13 @@ const (
 
 // remote is a cluster.
 type remote struct {
-	s    step.Streams
-	o    Options
-	plan *runplan.RunPlan
-	c    *cluster.Cluster
-	run  cluster.Run
-	hub  func() (*cluster.Cluster, error) // where the PipelineRun is
+	s     step.Streams
+	o     Options
+	plan  *runplan.RunPlan
+	where *platform.Platform // of the plan
+	c     *cluster.Cluster
+	run   cluster.Run
+	hub   func() (*cluster.Cluster, error) // where the PipelineRun is
 }
 
 // newRemote finds the cluster of the plan. Without one, what a run made is in the namespace of its tasks.
@@ -50,7 +52,15 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	}
 	c.Redaction, c.Unknown = redaction(s, o, plan)
 	hub := func() (*cluster.Cluster, error) { return cluster.Here(target.Namespace, s.Env) }
-	return &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), hub: hub}, nil
+	r := &remote{s: s, o: o, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), hub: hub}
+	if plan != nil {
+		all := platform.All()
+		if r.where, err = all.Of(&plan.Deployment); err != nil { // whatever was made is still removed
+			r.where = all.Named(plan.Deployment.Platform)
+		}
+		c.Kinds = r.where.KindsRemoved()
+	}
+	return r, nil
 }
 
 // admitted asks the hub. Outside of a cluster there is none to ask: who calls the step by hand has the rights of a person.
@@ -69,10 +79,11 @@ func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 	switch {
 	case plan.Deployment.Engine.Kind == "command":
 		return nil, fmt.Errorf("provisioning %q: engine command runs only on a local machine; use an engine with an image, or bflow run --local", plan.Name)
-	case plan.Deployment.Platform == "rhoai" || plan.Deployment.Platform == "llm-d":
-		return nil, fmt.Errorf("provisioning %q: platform %q is not supported yet; use platform kubernetes, or target.base_url", plan.Name, plan.Deployment.Platform)
+	case r.where.Objects == nil:
+		return nil, fmt.Errorf("provisioning %q: platform %q is not supported yet; use platform kubernetes, "+
+			"or target.base_url", plan.Name, plan.Deployment.Platform)
 	}
-	return r, cluster.Covered(plan, r.s.Env(contract.EnvRequests))
+	return r, cluster.Covered(plan, r.where, r.s.Env(contract.EnvRequests))
 }
 
 // deploy returns once every pod is ready: the API server says when, nobody asks the engine.
@@ -95,7 +106,7 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	srv := started{url: r.c.URL(d.plan, runplan.Release(d.plan, r.o.RunID)), nodes: nodesOf(pods), deployed: true, alive: func() error { return nil }}
+	srv := started{url: r.c.URL(r.address(d.plan)), nodes: nodesOf(pods), deployed: true, alive: func() error { return nil }}
 	srv.restarts = func(ctx context.Context) (cluster.Restarts, error) { return r.c.Restarts(ctx, r.run) }
 	if len(pods) > 1 {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
@@ -124,8 +135,13 @@ func (r *remote) client(plan *runplan.RunPlan, url string) (*openai.Client, erro
 	if r.c.Local {
 		return newClient(r.s.Env, r.o.Secrets(), plan, url)
 	}
-	http, base := r.c.Proxy(plan, runplan.Release(plan, r.o.RunID))
+	http, base := r.c.Proxy(r.address(plan))
 	return &openai.Client{Base: base, HTTP: http, Proxied: true}, nil
+}
+
+// address is where the requests of a plan go.
+func (r *remote) address(plan *runplan.RunPlan) platform.Address {
+	return r.where.Endpoint(&plan.Deployment, runplan.Release(plan, r.o.RunID))
 }
 
 func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod, error) {
@@ -135,7 +151,8 @@ func (r *remote) await(ctx context.Context, limit time.Duration) ([]*corev1.Pod,
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready after %s", limit))
 		defer cancel()
 	}
-	return r.c.Await(ctx, r.run, func(line string) { fmt.Fprintf(r.s.Err, "provision: %s\n", line) })
+	tell := func(line string) { fmt.Fprintf(r.s.Err, "provision: %s\n", line) }
+	return r.c.Await(ctx, r.where, &r.plan.Deployment, r.run, tell)
 }
 
 func nodesOf(pods []*corev1.Pod) []string {
@@ -157,7 +174,7 @@ func (r *remote) keep(ctx context.Context) error {
 	if missing != nil || r.plan == nil {
 		return err
 	}
-	if text := cluster.Interrupted(pods, r.plan.Deployment.Replicas, end.Ready, end.Restarts); text != "" && pods != nil {
+	if text := cluster.Interrupted(pods, r.where.Pods(&r.plan.Deployment), end.Ready, end.Restarts); text != "" && pods != nil {
 		err = errors.Join(err, durable.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
 	}
 	return err

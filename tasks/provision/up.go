@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -197,7 +198,11 @@ func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 type existing struct{}
 
 func (existing) deploy(_ context.Context, d deployment) (started, error) {
-	return started{url: d.plan.Deployment.Endpoint.BaseURL, alive: func() error { return nil }}, nil
+	where, err := platform.All().Of(&d.plan.Deployment)
+	if err != nil {
+		return started{}, err
+	}
+	return started{url: where.Endpoint(&d.plan.Deployment, "").URL, alive: func() error { return nil }}, nil
 }
 
 func newClient(env func(string) string, secrets *step.Secrets, plan *runplan.RunPlan, url string) (*openai.Client, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 
@@ -24,6 +25,7 @@ type Cluster struct {
 	Namespace string
 	Local     bool // it is the cluster that this process runs in
 
+	Kinds []platform.Kind   // of the objects of the run, in the order of removal; nil for all that platforms make
 	Part  map[string]string // labels of the nodes that are the target, nil for all
 	Nodes map[string]string // on which tasks run there, nil for any
 

@@ -15,17 +15,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// plural names a kind of object.
+// plural names a kind of object that is read or made by its Go type. Those of platforms are in the table of package
+// platform.
 type plural string
 
 const (
 	pods        plural = "pods"
 	services    plural = "services"
 	configMaps  plural = "configmaps"
-	claims      plural = "persistentvolumeclaims"
 	events      plural = "events"
 	nodes       plural = "nodes" // the only one that is in no namespace
-	deployments plural = "deployments"
 	replicaSets plural = "replicasets"
 	jobs        plural = "jobs"
 	secrets     plural = "secrets"
@@ -40,14 +39,10 @@ func (r plural) list() runtime.Object {
 		return &corev1.ServiceList{}
 	case configMaps:
 		return &corev1.ConfigMapList{}
-	case claims:
-		return &corev1.PersistentVolumeClaimList{}
 	case events:
 		return &corev1.EventList{}
 	case nodes:
 		return &corev1.NodeList{}
-	case deployments:
-		return &appsv1.DeploymentList{}
 	case jobs:
 		return &batchv1.JobList{}
 	default:
@@ -64,7 +59,7 @@ type object[T any] interface {
 
 func (c *Cluster) client(r plural) rest.Interface {
 	switch r {
-	case deployments, replicaSets:
+	case replicaSets:
 		return c.apps
 	case jobs:
 		return c.batch
@@ -76,9 +71,16 @@ func (c *Cluster) client(r plural) rest.Interface {
 // create makes obj. One that is there already is somebody else's: names of ours hold the run. A server, or a webhook that
 // it asks, that does not answer is asked again for as long as time may mend it; then what is there may be of the try before.
 func (c *Cluster) create(ctx context.Context, r plural, obj runtime.Object) error {
-	name, begin := nameOf(obj), time.Now()
+	return c.createBy(ctx, r, nameOf(obj), func() *rest.Request {
+		return c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj)
+	})
+}
+
+// createBy is create with a request, which is made anew for each try.
+func (c *Cluster) createBy(ctx context.Context, r plural, name string, request func() *rest.Request) error {
+	begin := time.Now()
 	for tried := false; ; tried = true {
-		err := c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj).Do(ctx).Error()
+		err := request().Do(ctx).Error()
 		switch {
 		case err == nil, tried && apierrors.IsAlreadyExists(err):
 			return nil
@@ -133,9 +135,15 @@ func page[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selecto
 
 // remove deletes an object together with what it owns; one that is gone is fine.
 func (c *Cluster) remove(ctx context.Context, r plural, name string) error {
+	return c.removeBy(ctx, r, name, func() *rest.Request {
+		return c.client(r).Delete().Namespace(c.Namespace).Resource(string(r)).Name(name)
+	})
+}
+
+// removeBy is remove with a request.
+func (c *Cluster) removeBy(ctx context.Context, r plural, name string, request func() *rest.Request) error {
 	foreground := metav1.DeletePropagationForeground
-	err := c.client(r).Delete().Namespace(c.Namespace).Resource(string(r)).Name(name).
-		Body(&metav1.DeleteOptions{PropagationPolicy: &foreground}).Do(ctx).Error()
+	err := request().Body(&metav1.DeleteOptions{PropagationPolicy: &foreground}).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting %s %q of namespace %q: %w", r, name, c.Namespace, err)
 	}

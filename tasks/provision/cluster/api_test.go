@@ -13,7 +13,9 @@ import (
 )
 
 func TestAnObjectIsMadeOnceWhoIsAskedAnswers(t *testing.T) {
-	service := []runtime.Object{&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}}}
+	service := []runtime.Object{&corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s"},
+	}}
 	for _, row := range []struct {
 		name    string
 		answers []int

@@ -6,8 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/runplan"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // FailedError says that a deployment will not become ready, and why.
@@ -18,14 +23,21 @@ type FailedError struct {
 
 func (e *FailedError) Error() string { return e.Reason + ": " + e.Text }
 
-// Await returns the pods of the run once all of them are ready. It returns a FailedError as soon as waiting longer makes
-// no sense, and the state of things with the error of ctx when that ends. tell gets a line for every change.
-func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([]*corev1.Pod, error) {
+// Await returns the pods of the run once all those that its platform has for d are ready. It returns a FailedError as
+// soon as waiting longer makes no sense, and the state of things with the error of ctx when that ends. tell gets a line
+// for every change.
+func (c *Cluster) Await(
+	ctx context.Context, where *platform.Platform, d *runplan.Deployment, run Run, tell func(line string),
+) ([]*corev1.Pod, error) {
 	ctx, stop := context.WithCancel(ctx)
-	w := &wait{c: c, tell: tell, timer: time.NewTimer(time.Hour)}
+	w := &wait{
+		c: c, where: where, d: d, tell: tell, timer: time.NewTimer(time.Hour),
+		workloads: map[string][]*unstructured.Unstructured{},
+	}
 	w.judge.fits = func(pod *corev1.Pod) (bool, string) { return fits(pod, w.nodes(ctx)) }
-	podStates, deploymentStates := follow[corev1.Pod](ctx, c, pods, run.engines()), follow[appsv1.Deployment](ctx, c, deployments, run.selector())
-	defer drain(deploymentStates)
+	podStates := follow[corev1.Pod](ctx, c, pods, run.engines())
+	workloadStates := c.followKinds(ctx, where.PodKinds(), run.selector())
+	defer drain(workloadStates)
 	defer drain(podStates)
 	defer stop()
 	for {
@@ -36,14 +48,12 @@ func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([
 				return nil, w.late(context.Cause(ctx))
 			}
 			w.pods, err = s.items, s.err
-		case s, ok := <-deploymentStates:
+		case s, ok := <-workloadStates:
 			if !ok {
 				return nil, w.late(context.Cause(ctx))
 			}
 			err = s.err
-			if len(s.items) > 0 {
-				w.deployment = s.items[0]
-			}
+			w.workloads[s.kind] = s.items
 		case <-w.timer.C:
 		case <-ctx.Done():
 			return nil, w.late(context.Cause(ctx))
@@ -59,14 +69,16 @@ func (c *Cluster) Await(ctx context.Context, run Run, tell func(line string)) ([
 
 // wait is what Await knows.
 type wait struct {
-	c          *Cluster
-	tell       func(string)
-	timer      *time.Timer
-	judge      judge
-	pods       []*corev1.Pod
-	deployment *appsv1.Deployment
-	said       string
-	cached     []*corev1.Node
+	c         *Cluster
+	where     *platform.Platform
+	d         *runplan.Deployment
+	tell      func(string)
+	timer     *time.Timer
+	judge     judge
+	pods      []*corev1.Pod
+	workloads map[string][]*unstructured.Unstructured // by kind: the objects that make pods
+	said      string
+	cached    []*corev1.Node
 }
 
 func (w *wait) step(ctx context.Context) (bool, error) {
@@ -74,11 +86,11 @@ func (w *wait) step(ctx context.Context) (bool, error) {
 		w.said = line
 		w.tell(line)
 	}
-	if ready(w.deployment) && len(w.pods) >= int(*w.deployment.Spec.Replicas) {
+	if w.isReady() {
 		return true, nil
 	}
 	now := time.Now()
-	fatal, wake := w.judge.look(now, w.pods, w.deployment)
+	fatal, wake := w.judge.look(now, w.pods, w.deployments()...)
 	if fatal != nil {
 		return false, w.c.failed(ctx, fatal)
 	}
@@ -88,9 +100,34 @@ func (w *wait) step(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// isReady says whether every object and every pod that the platform has is there and ready.
+func (w *wait) isReady() bool {
+	var all []*unstructured.Unstructured
+	for _, k := range w.where.PodKinds() {
+		found, listed := w.workloads[k.Kind]
+		if !listed {
+			return false
+		}
+		all = append(all, found...)
+	}
+	return w.where.Ready(all) && len(w.pods) >= w.where.Pods(w.d)
+}
+
+// deployments are those among the objects that make pods. Their status says why pods cannot be made.
+func (w *wait) deployments() []*appsv1.Deployment {
+	var all []*appsv1.Deployment
+	for _, object := range w.workloads["Deployment"] {
+		d := &appsv1.Deployment{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, d) == nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
 // late says how things stood when the time was over, with the reason where there is one.
 func (w *wait) late(cause error) error {
-	for _, s := range append(refusals(w.deployment), w.judge.ofPods(w.pods)...) {
+	for _, s := range append(refusals(w.deployments()...), w.judge.ofPods(w.pods)...) {
 		return fmt.Errorf("%w; %s: %s", cause, s.reason, s.text)
 	}
 	return fmt.Errorf("%w; %s", cause, w.describe())
@@ -122,7 +159,7 @@ func (c *Cluster) failed(ctx context.Context, s *symptom) error {
 // describe is the state of the pods on one line.
 func (w *wait) describe() string {
 	if len(w.pods) == 0 {
-		for _, s := range refusals(w.deployment) {
+		for _, s := range refusals(w.deployments()...) {
 			return s.text
 		}
 		return "no pod was created yet"

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/outbound"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -42,39 +42,40 @@ func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, si
 // Create makes objects, one after the other.
 func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
 	for _, obj := range objects {
-		r := services
-		switch obj := obj.(type) {
-		case *appsv1.Deployment:
-			r = deployments
-		case *corev1.PersistentVolumeClaim:
-			r = claims
-		case *corev1.Secret:
-			if err := c.own(ctx, obj); err != nil {
+		secret, ok := obj.(*corev1.Secret)
+		if !ok {
+			if err := c.createObject(ctx, obj); err != nil {
 				return err
 			}
-			r = secrets
+			continue
 		}
-		if err := c.create(ctx, r, obj); err != nil {
+		if err := c.own(ctx, secret); err != nil {
+			return err
+		}
+		if err := c.create(ctx, secrets, secret); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// URL is the base URL of the Service of a release, for whoever runs in its cluster. Of another cluster nobody here knows
-// the domain, which the resolver of a pod there adds by itself.
-func (c *Cluster) URL(plan *runplan.RunPlan, release string) string {
-	host := ServiceName(release) + "." + c.Namespace + ".svc"
+// URL is the base URL of an address, for whoever runs in its cluster. Of another cluster nobody here knows the domain,
+// which the resolver of a pod there adds by itself.
+func (c *Cluster) URL(at platform.Address) string {
+	if at.URL != "" {
+		return at.URL
+	}
+	host := at.Service + "." + c.Namespace + ".svc"
 	if c.Local {
 		host += "." + domain("/etc/resolv.conf")
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(port(&plan.Deployment)))
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(at.Port))
 }
 
-// Proxy is the way to the Service of a release from here, through the API server. It has no room for an Authorization
+// Proxy is the way to the Service of an address from here, through the API server. It has no room for an Authorization
 // of the server under test, and leads nowhere else: this client has a token of the cluster.
-func (c *Cluster) Proxy(plan *runplan.RunPlan, release string) (*http.Client, string) {
-	name := "http:" + net.JoinHostPort(ServiceName(release), strconv.Itoa(port(&plan.Deployment)))
+func (c *Cluster) Proxy(at platform.Address) (*http.Client, string) {
+	name := "http:" + net.JoinHostPort(at.Service, strconv.Itoa(at.Port))
 	url := c.core.Get().Namespace(c.Namespace).Resource(string(services)).Name(name).SubResource("proxy").URL()
 	return outbound.Stay(c.core.Client), url.String()
 }
@@ -84,7 +85,7 @@ func PodURLs(plan *runplan.RunPlan, pods []*corev1.Pod) []string {
 	var urls []string
 	for _, pod := range pods {
 		if pod.Status.PodIP != "" && pod.DeletionTimestamp == nil {
-			urls = append(urls, "http://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port(&plan.Deployment))))
+			urls = append(urls, "http://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(platform.Port(&plan.Deployment))))
 		}
 	}
 	return urls

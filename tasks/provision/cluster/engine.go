@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -57,7 +58,7 @@ func simArgs(d *runplan.Deployment) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the configuration of the simulated engine: %w", err)
 	}
-	args := []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(port(d)), "--model=" + d.Model.Name, "--config-json=" + string(text)}
+	args := []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(platform.Port(d)), "--model=" + d.Model.Name, "--config-json=" + string(text)}
 	return append(args, d.Engine.Args...), nil
 }
 
@@ -65,7 +66,7 @@ func simArgs(d *runplan.Deployment) ([]string, error) {
 func vllmArgs(d *runplan.Deployment) []string {
 	args := []string{
 		"--model=" + modelPath(d), "--served-model-name=" + d.Model.Name, "--tensor-parallel-size=" + strconv.Itoa(max(1, d.TensorParallel)),
-		"--port=" + strconv.Itoa(port(d)), "--host=0.0.0.0",
+		"--port=" + strconv.Itoa(platform.Port(d)), "--host=0.0.0.0",
 	}
 	if d.ModelStorage == nil && d.Model.Revision != "" {
 		args = append(args, "--revision="+d.Model.Revision)
@@ -103,19 +104,12 @@ func modelPath(d *runplan.Deployment) string {
 
 // replaced puts in what a command line of a file may leave open.
 func replaced(d *runplan.Deployment, args []string) []string {
-	replace := strings.NewReplacer("$(port)", strconv.Itoa(port(d)), "$(model)", d.Model.Name, "$(model_path)", modelPath(d))
+	replace := strings.NewReplacer("$(port)", strconv.Itoa(platform.Port(d)), "$(model)", d.Model.Name, "$(model_path)", modelPath(d))
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = replace.Replace(arg)
 	}
 	return out
-}
-
-func port(d *runplan.Deployment) int {
-	if d.Engine.Port == 0 {
-		return 8000
-	}
-	return d.Engine.Port
 }
 
 // environment is that of the program with the plan's on top, sorted by name, behind the variables that others refer to.

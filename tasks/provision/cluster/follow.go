@@ -8,7 +8,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 // again is the pause before a list that failed, or a watch that ended, is begun anew.
@@ -32,8 +34,40 @@ func follow[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selec
 // followAnyway is follow that never gives up, where told is not nil: told hears of every failure, and of every success
 // as nil. What is refused now may be allowed again: an account that was deleted is made anew.
 func followAnyway[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string, told func(error)) <-chan state[P] {
+	return followSource(ctx, typedSource[T, P](c, r, selector), told)
+}
+
+// source is where the objects of one kind are listed and watched.
+type source[P metav1.Object] struct {
+	list  func(ctx context.Context) (items []P, version string, err error)
+	watch func(ctx context.Context, version string) (watch.Interface, error)
+}
+
+// typedSource is that of the objects of r that match selector.
+func typedSource[T any, P object[T]](c *Cluster, r plural, selector string) source[P] {
+	return source[P]{
+		list: func(ctx context.Context) ([]P, string, error) { return page[T, P](ctx, c, r, selector) },
+		watch: func(ctx context.Context, version string) (watch.Interface, error) {
+			request := c.client(r).Get().Namespace(c.Namespace).Resource(string(r))
+			w, err := watched(request, selector, version).Watch(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("watching %s of namespace %q: %w", r, c.Namespace, err)
+			}
+			return w, nil
+		},
+	}
+}
+
+// watched asks for changes since a version.
+func watched(request *rest.Request, selector, version string) *rest.Request {
+	return request.Param("labelSelector", selector).Param("watch", "true").Param("resourceVersion", version).
+		Param("allowWatchBookmarks", "true").Param("timeoutSeconds", "300")
+}
+
+// followSource is followAnyway with a source.
+func followSource[P metav1.Object](ctx context.Context, from source[P], told func(error)) <-chan state[P] {
 	out := make(chan state[P])
-	f := &follower[T, P]{c: c, r: r, selector: selector, out: out, told: told}
+	f := &follower[P]{from: from, out: out, told: told}
 	go func() {
 		defer close(out)
 		for ctx.Err() == nil {
@@ -60,19 +94,17 @@ func drain[S any](from <-chan S) {
 	}
 }
 
-type follower[T any, P object[T]] struct {
-	c        *Cluster
-	r        plural
-	selector string
-	out      chan<- state[P]
-	told     func(error)
-	found    map[string]P
+type follower[P metav1.Object] struct {
+	from  source[P]
+	out   chan<- state[P]
+	told  func(error)
+	found map[string]P
 }
 
 // once lists, then watches until the server ends the watch.
-func (f *follower[T, P]) once(ctx context.Context) error {
+func (f *follower[P]) once(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, listTime)
-	items, version, err := page[T, P](asking, f.c, f.r, f.selector)
+	items, version, err := f.from.list(asking)
 	cancel()
 	if err != nil {
 		return err
@@ -85,11 +117,9 @@ func (f *follower[T, P]) once(ctx context.Context) error {
 		f.found[item.GetName()] = item
 	}
 	f.tell(ctx)
-	w, err := f.c.client(f.r).Get().Namespace(f.c.Namespace).Resource(string(f.r)).
-		Param("labelSelector", f.selector).Param("watch", "true").Param("resourceVersion", version).
-		Param("allowWatchBookmarks", "true").Param("timeoutSeconds", "300").Watch(ctx)
+	w, err := f.from.watch(ctx, version)
 	if err != nil {
-		return fmt.Errorf("watching %s of namespace %q: %w", f.r, f.c.Namespace, err)
+		return err
 	}
 	defer w.Stop()
 	for event := range w.ResultChan() {
@@ -104,7 +134,7 @@ func (f *follower[T, P]) once(ctx context.Context) error {
 }
 
 // apply takes one event in; false where the watch has to begin anew.
-func (f *follower[T, P]) apply(event watch.Event) bool {
+func (f *follower[P]) apply(event watch.Event) bool {
 	item, ok := event.Object.(P)
 	switch event.Type {
 	case watch.Added, watch.Modified:
@@ -122,7 +152,7 @@ func (f *follower[T, P]) apply(event watch.Event) bool {
 	return true
 }
 
-func (f *follower[T, P]) tell(ctx context.Context) {
+func (f *follower[P]) tell(ctx context.Context) {
 	items := make([]P, 0, len(f.found))
 	for _, name := range slices.Sorted(maps.Keys(f.found)) {
 		items = append(items, f.found[name])
@@ -130,7 +160,7 @@ func (f *follower[T, P]) tell(ctx context.Context) {
 	f.send(ctx, state[P]{items: items})
 }
 
-func (f *follower[T, P]) send(ctx context.Context, s state[P]) {
+func (f *follower[P]) send(ctx context.Context, s state[P]) {
 	select {
 	case f.out <- s:
 	case <-ctx.Done():

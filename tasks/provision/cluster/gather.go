@@ -60,29 +60,33 @@ func (c *Cluster) Gather(ctx context.Context, run Run, runDir string, before Res
 
 func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*corev1.Pod) error {
 	var objects []runtime.Object
-	d, err := all[appsv1.Deployment](ctx, c, deployments, run.selector())
-	sets, err2 := all[appsv1.ReplicaSet](ctx, c, replicaSets, run.selector())
-	s, err3 := all[corev1.Service](ctx, c, services, run.selector())
-	for _, obj := range d {
-		objects = append(objects, typed(obj, "apps/v1", "Deployment"))
+	var failed error
+	for _, k := range c.kinds() {
+		if k.Data {
+			continue
+		}
+		list, _, err := c.listKind(ctx, k, run.selector())
+		failed = errors.Join(failed, err)
+		for _, obj := range list {
+			objects = append(objects, obj)
+		}
 	}
+	sets, err := all[appsv1.ReplicaSet](ctx, c, replicaSets, run.selector())
+	failed = errors.Join(failed, err)
 	for _, obj := range sets {
 		objects = append(objects, typed(obj, "apps/v1", "ReplicaSet"))
-	}
-	for _, obj := range s {
-		objects = append(objects, typed(obj, "v1", "Service"))
 	}
 	for _, obj := range found {
 		objects = append(objects, typed(obj, "v1", "Pod"))
 	}
 	if len(objects) == 0 {
-		return errors.Join(err, err2, err3)
+		return failed
 	}
-	text, err4 := YAML(objects)
-	if err4 == nil {
-		err4 = durable.WriteFile(filepath.Join(runDir, FileLive), []byte(c.Redaction.Text(string(text))))
+	text, err := YAML(objects)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(runDir, FileLive), []byte(c.Redaction.Text(string(text))))
 	}
-	return errors.Join(err, err2, err3, err4)
+	return errors.Join(failed, err)
 }
 
 // typed names the kind of an object, which lists leave out.

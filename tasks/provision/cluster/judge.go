@@ -21,10 +21,10 @@ type episode struct {
 	pulls int
 }
 
-// look takes the pods and the Deployment in as they are at now. It returns the symptom that ends the wait, or the time
+// look takes the pods and the Deployments in as they are at now. It returns the symptom that ends the wait, or the time
 // at which to look again although nothing changed, which is zero where there is none.
-func (j *judge) look(now time.Time, pods []*corev1.Pod, deployment *appsv1.Deployment) (*symptom, time.Time) {
-	found := append(refusals(deployment), j.ofPods(pods)...)
+func (j *judge) look(now time.Time, pods []*corev1.Pod, deployments ...*appsv1.Deployment) (*symptom, time.Time) {
+	found := append(refusals(deployments...), j.ofPods(pods)...)
 	present, lost := map[string]bool{}, 0
 	var wake time.Time
 	for i := range found {
@@ -88,34 +88,34 @@ func (j *judge) remember(now time.Time, s *symptom) *episode {
 	return e
 }
 
-// refusals says why the pods of a Deployment cannot even be made. A quota may have room again, and a server that did not
+// refusals says why the pods of Deployments cannot even be made. A quota may have room again, and a server that did not
 // answer may be asked again.
-func refusals(d *appsv1.Deployment) []symptom {
-	if d == nil {
-		return nil
-	}
-	for _, c := range d.Status.Conditions {
-		if c.Type != appsv1.DeploymentReplicaFailure || c.Status != corev1.ConditionTrue {
+func refusals(deployments ...*appsv1.Deployment) (found []symptom) {
+	for _, d := range deployments {
+		if d == nil {
 			continue
 		}
-		s := symptom{id: "refused", reason: c.Reason, text: "the pods of deployment " + d.Name + " are refused: " + sentence(c.Message, c.Reason)}
-		switch {
-		case unanswered(c.Message):
-			s.id, s.most = "unanswered", maxUnanswered
-			s.text = "the pods of deployment " + d.Name + " cannot be created now: " + sentence(c.Message, c.Reason)
-		case !strings.Contains(c.Message, "exceeded quota"):
-			s.now = true
+		for _, c := range d.Status.Conditions {
+			if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+				found = append(found, refusal(d.Name, c))
+			}
 		}
-		return []symptom{s}
 	}
-	return nil
+	return found
 }
 
-// ready says whether every pod of d can be asked.
-func ready(d *appsv1.Deployment) bool {
-	if d == nil || d.Spec.Replicas == nil || d.Status.ObservedGeneration < d.Generation {
-		return false
+// refusal is what a condition of a Deployment says.
+func refusal(name string, c appsv1.DeploymentCondition) symptom {
+	s := symptom{
+		id: "refused", reason: c.Reason,
+		text: "the pods of deployment " + name + " are refused: " + sentence(c.Message, c.Reason),
 	}
-	n := *d.Spec.Replicas
-	return d.Status.AvailableReplicas == n && d.Status.UpdatedReplicas == n && d.Status.Replicas == n
+	switch {
+	case unanswered(c.Message):
+		s.id, s.most = "unanswered", maxUnanswered
+		s.text = "the pods of deployment " + name + " cannot be created now: " + sentence(c.Message, c.Reason)
+	case !strings.Contains(c.Message, "exceeded quota"):
+		s.now = true
+	}
+	return s
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 )
@@ -152,12 +153,13 @@ func TestPodsThatMayNotBeMadeEndTheWait(t *testing.T) {
 }
 
 func TestAWaitSaysWhyNoPodIsMade(t *testing.T) {
-	w := wait{deployment: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}}
+	deployment := map[string]any{"metadata": map[string]any{"name": "d"}}
+	w := wait{workloads: map[string][]*unstructured.Unstructured{"Deployment": {{Object: deployment}}}}
 	if got := w.describe(); got != "no pod was created yet" {
 		t.Error(got)
 	}
-	w.deployment.Status.Conditions = []appsv1.DeploymentCondition{
-		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: webhookDown}}
+	deployment["status"] = map[string]any{"conditions": []any{map[string]any{
+		"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": webhookDown}}}
 	if got := w.describe(); got != "the pods of deployment d cannot be created now: "+webhookDown {
 		t.Error(got)
 	}

@@ -5,15 +5,14 @@ import (
 	"maps"
 	"time"
 
+	"bflow.dev/bflow/platform"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 const (
-	portName    = "http"
-	metricsPort = "metrics"
-
 	// engineUser runs images whose user is root, as those of most model servers do. Its group is 0, as on OpenShift,
 	// because images made for any user let that group write. Ours bring a user of their own.
 	engineUser = 65532
@@ -77,9 +76,9 @@ func (d *renderer) grace() int64 {
 }
 
 func (d *renderer) ports() []corev1.ContainerPort {
-	ports := []corev1.ContainerPort{{Name: portName, ContainerPort: int32(port(&d.plan.Deployment))}}
+	ports := []corev1.ContainerPort{{Name: platform.PortName, ContainerPort: int32(platform.Port(&d.plan.Deployment))}}
 	if n := d.plan.Deployment.Engine.MetricsPort; n != 0 {
-		ports = append(ports, corev1.ContainerPort{Name: metricsPort, ContainerPort: int32(n)})
+		ports = append(ports, corev1.ContainerPort{Name: platform.MetricsPortName, ContainerPort: int32(n)})
 	}
 	return ports
 }
@@ -91,7 +90,7 @@ func (d *renderer) probes(c *corev1.Container) {
 	if path == "" {
 		path = "/health"
 	}
-	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(portName)}}
+	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(platform.PortName)}}
 	if d.simulated() {
 		c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 30}
 		return

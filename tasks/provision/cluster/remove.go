@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
+	"bflow.dev/bflow/platform"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,19 +17,29 @@ import (
 // Remove deletes everything that was made for the run and returns once it is gone, pods last of all: only then are
 // their devices free. It may be repeated; when ctx ends first, the error says what is left.
 func (c *Cluster) Remove(ctx context.Context, run Run) error {
-	err := errors.Join(
-		removeAll[appsv1.Deployment](ctx, c, deployments, run),
-		c.removeJobs(ctx, run),
-		removeAll[corev1.Service](ctx, c, services, run),
-		removeAll[corev1.PersistentVolumeClaim](ctx, c, claims, run),
-	)
-	if err != nil {
+	var kinds []platform.Kind
+	var failed error
+	for _, k := range c.kinds() {
+		served, err := c.removeKind(ctx, k, run.selector())
+		if failed = errors.Join(failed, err); served {
+			kinds = append(kinds, k)
+		}
+	}
+	if err := errors.Join(failed, c.removeJobs(ctx, run)); err != nil {
 		return err
 	}
-	if err := gone[corev1.Pod](ctx, c, pods, run); err != nil {
+	if err := goneOf[corev1.Pod](ctx, c, pods, run.selector()); err != nil {
 		return err
 	}
-	return gone[appsv1.Deployment](ctx, c, deployments, run)
+	for _, k := range kinds {
+		if !k.MakesPods {
+			continue
+		}
+		if err := untilGone(ctx, c.sourceOf(k, run.selector()), k.Resource, run.selector()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeJobs deletes the tasks that were left behind on a remote target, with what is their own. On the hub there are
@@ -57,20 +68,21 @@ func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, ru
 	return err
 }
 
-// gone returns once no object of r is left of the run.
-func gone[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
-	return goneOf[T, P](ctx, c, r, run.selector())
-}
-
 // goneOf returns once no object of r is left that matches selector.
 func goneOf[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string) error {
+	return untilGone(ctx, typedSource[T, P](c, r, selector), string(r), selector)
+}
+
+// untilGone returns once a source has no objects.
+func untilGone[P metav1.Object](ctx context.Context, from source[P], resource, selector string) error {
 	watching, stop := context.WithCancel(ctx)
-	states := follow[T, P](watching, c, r, selector)
+	states := followSource(watching, from, nil)
 	defer drain(states)
 	defer stop()
 	left, err := untilNone(ctx, states)
 	if ctx.Err() != nil && err != nil {
-		return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s", r, selector, err, strings.Join(left, ", "))
+		return fmt.Errorf("waiting until the %s with %s are gone: %w; left: %s",
+			resource, selector, err, strings.Join(left, ", "))
 	}
 	return err
 }

@@ -2,20 +2,20 @@ package cluster
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Rendering is what a rendering depends on besides the plan and the run.
 type Rendering struct {
 	Namespace string
+	Platforms platform.Registry // nil = all
 	SimImage  string            // of the simulated engine, where the plan names none
 	OpenShift bool              // the platform assigns users, so none is named
 	Part      map[string]string // labels of the nodes that are the target, nil for all
@@ -23,33 +23,62 @@ type Rendering struct {
 	Secrets map[runplan.SecretKey]string
 }
 
-// Objects returns what a plan is deployed as, in the order in which it is made: claims, the Service, a Secret, the Deployment.
-// It depends on its arguments alone.
+// Objects returns what a plan is deployed as by its platform, in the order in which it is created. It depends on its
+// arguments alone.
 func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, error) {
-	set, err := settingsOf(plan)
+	where, err := r.Platforms.OrAll().Of(&plan.Deployment)
+	if err != nil {
+		return nil, fmt.Errorf("deploying %q: %w", plan.Name, err)
+	}
+	if where.Objects == nil {
+		return nil, fmt.Errorf("deploying %q: platform %q has no objects", plan.Name, where.Name)
+	}
+	d := renderer{plan: plan, run: run, Rendering: r, release: runplan.Release(plan, run.ID)}
+	template, err := d.pod()
 	if err != nil {
 		return nil, err
 	}
-	d := renderer{plan: plan, run: run, Rendering: r, set: set, release: runplan.Release(plan, run.ID)}
-	if d.labels = run.labels(plan, d.release); plan.Deployment.Engine.Kind == "" {
-		return nil, fmt.Errorf("deploying %q: the plan names no engine", plan.Name)
-	}
-	if d.program, err = programOf(plan, r.SimImage); err != nil {
-		return nil, err
-	}
-	if d.keys, err = SecretsOf(plan); err != nil {
-		return nil, err
-	}
-	template, err := d.template()
+	objects, err := where.Objects(platform.Release{
+		Plan: plan, Name: d.release, Runtime: d.set, Meta: d.meta, Selector: run.own(d.release), Pod: template,
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("deploying %q on platform %s: %w", plan.Name, where.Name, err)
 	}
-	objects, err := d.claims()
-	objects = append(objects, d.service())
-	if secret := d.secret(); secret != nil && len(d.keys) > 0 {
-		objects = append(objects, secret)
+	return d.withSecret(objects), nil
+}
+
+// pod reads the plan and returns the pod of its engine.
+func (d *renderer) pod() (corev1.PodTemplateSpec, error) {
+	var err error
+	if d.set, err = platform.RuntimeOf(d.plan); err != nil {
+		return corev1.PodTemplateSpec{}, err
 	}
-	return append(objects, d.deployment(template)), err
+	if d.set.Resources == nil {
+		d.set.Resources = &platform.Resources{}
+	}
+	if d.labels = d.run.labels(d.plan, d.release); d.plan.Deployment.Engine.Kind == "" {
+		return corev1.PodTemplateSpec{}, fmt.Errorf("deploying %q: the plan names no engine", d.plan.Name)
+	}
+	if d.program, err = programOf(d.plan, d.SimImage); err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	if d.keys, err = SecretsOf(d.plan); err != nil {
+		return corev1.PodTemplateSpec{}, err
+	}
+	return d.template()
+}
+
+// withSecret puts the Secret of a release, where it needs one, behind the Service that will own it.
+func (d *renderer) withSecret(objects []runtime.Object) []runtime.Object {
+	secret := d.secret()
+	if secret == nil || len(d.keys) == 0 {
+		return objects
+	}
+	owner := slices.IndexFunc(objects, func(o runtime.Object) bool {
+		s, ok := o.(*corev1.Service)
+		return ok && s.Name == platform.ServiceName(d.release)
+	})
+	return slices.Insert(objects, owner+1, runtime.Object(secret))
 }
 
 // renderer makes the objects of one release.
@@ -57,19 +86,11 @@ type renderer struct {
 	Rendering
 	plan    *runplan.RunPlan
 	run     Run
-	set     settings
+	set     platform.Runtime
 	release string
 	labels  map[string]string
 	program program
 	keys    []runplan.SecretKey // whose values its pods need
-}
-
-// ServiceName is the name of the Service of a release. Such a name starts with a letter.
-func ServiceName(release string) string {
-	if release[0] >= '0' && release[0] <= '9' {
-		return "s-" + release
-	}
-	return release
 }
 
 func (d *renderer) meta(name string) metav1.ObjectMeta {
@@ -78,56 +99,4 @@ func (d *renderer) meta(name string) metav1.ObjectMeta {
 		m.OwnerReferences = []metav1.OwnerReference{*d.run.Owner}
 	}
 	return m
-}
-
-func (d *renderer) service() *corev1.Service {
-	ports := []corev1.ServicePort{{Name: portName, Port: int32(port(&d.plan.Deployment)), TargetPort: intstr.FromString(portName)}}
-	if n := d.plan.Deployment.Engine.MetricsPort; n != 0 {
-		ports = append(ports, corev1.ServicePort{Name: metricsPort, Port: int32(n), TargetPort: intstr.FromString(metricsPort)})
-	}
-	return &corev1.Service{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: d.meta(ServiceName(d.release)),
-		Spec: corev1.ServiceSpec{Selector: d.run.own(d.release), Ports: ports},
-	}
-}
-
-// deployment is recreated as a whole where it is changed at all: a rolling update would need its GPUs twice.
-func (d *renderer) deployment(template corev1.PodTemplateSpec) *appsv1.Deployment {
-	replicas, history := int32(max(1, d.plan.Deployment.Replicas)), int32(0)
-	progress := int32(max(10*time.Minute, d.plan.Timeouts.Ready.D()+time.Minute).Seconds())
-	return &appsv1.Deployment{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: d.meta(d.release + "-" + d.plan.Deployment.Engine.Kind),
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas, RevisionHistoryLimit: &history, ProgressDeadlineSeconds: &progress,
-			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
-			Selector: &metav1.LabelSelector{MatchLabels: d.run.own(d.release)},
-			Template: template,
-		},
-	}
-}
-
-// claims are those that the file says to make for the run.
-func (d *renderer) claims() ([]runtime.Object, error) {
-	var out []runtime.Object
-	for _, m := range d.set.PVCMounts {
-		if !m.Create {
-			continue
-		}
-		size, err := quantity("pvc_mounts", m.Name, m.Size)
-		if err != nil {
-			return nil, err
-		}
-		claim := &corev1.PersistentVolumeClaim{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: d.meta(m.ClaimName),
-			Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}}},
-		}
-		for _, mode := range m.AccessModes {
-			claim.Spec.AccessModes = append(claim.Spec.AccessModes, corev1.PersistentVolumeAccessMode(mode))
-		}
-		if m.StorageClass != "" {
-			claim.Spec.StorageClassName = &m.StorageClass
-		}
-		out = append(out, claim)
-	}
-	return out, nil
 }

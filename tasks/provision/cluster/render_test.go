@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,7 +174,7 @@ func TestPodsAreRestricted(t *testing.T) {
 }
 
 func TestARunGetsWhatItAskedFor(t *testing.T) {
-	gpus := readPlan(t, "testdata/render/sim-gpus.input.yaml")
+	gpus, plain := readPlan(t, "testdata/render/sim-gpus.input.yaml"), platform.All().Named("kubernetes")
 	for _, row := range []struct {
 		name, annotation, want string
 	}{
@@ -184,7 +185,7 @@ func TestARunGetsWhatItAskedFor(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := ""
-			if err := Covered(gpus, row.annotation); err != nil {
+			if err := Covered(gpus, plain, row.annotation); err != nil {
 				got = err.Error()
 			}
 			if got != row.want {
@@ -192,7 +193,7 @@ func TestARunGetsWhatItAskedFor(t *testing.T) {
 			}
 		})
 	}
-	if err := Covered(readPlan(t, "testdata/render/sim.input.yaml"), ""); err != nil {
+	if err := Covered(readPlan(t, "testdata/render/sim.input.yaml"), plain, ""); err != nil {
 		t.Errorf("a plan without devices: %v", err)
 	}
 }

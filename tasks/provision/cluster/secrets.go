@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,7 +77,7 @@ func secretsName(release string) string { return release + "-secrets" }
 
 // own makes the Service of a release the owner of its Secret: nobody may list Secrets to delete them.
 func (c *Cluster) own(ctx context.Context, secret *corev1.Secret) error {
-	name := ServiceName(strings.TrimSuffix(secret.Name, secretsName("")))
+	name := platform.ServiceName(strings.TrimSuffix(secret.Name, secretsName("")))
 	found, err := all[corev1.Service](ctx, c, services, metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: secret.Labels}))
 	if err != nil {
 		return fmt.Errorf("looking for service %q in namespace %q: %w", name, c.Namespace, err)
