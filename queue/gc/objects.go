@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan/contract"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -16,19 +17,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds are what runs make on a target, owners before what they own. Secrets are not among them: the only ones that a
-// run makes belong to its Jobs and go with them, so that nobody needs a right to list Secrets. On the hub itself no
-// Jobs are made: load runs in the pods of tasks there.
+// Kinds are what runs make on a target, owners before what they own. On the hub itself no Jobs are made: load runs in
+// the pods of tasks there.
 func Kinds(target string) []schema.GroupVersionKind {
-	kinds := []schema.GroupVersionKind{kind("apps", "Deployment"), kind("", "Service"), kind("", "PersistentVolumeClaim"), kind("", "Pod")}
-	if target != contract.TargetLocal {
-		kinds = append([]schema.GroupVersionKind{kind("batch", "Job"), kind("", "ConfigMap")}, kinds...)
+	var kinds []schema.GroupVersionKind
+	for _, k := range platform.Kinds() {
+		if k.Maker != platform.ByTask || target != contract.TargetLocal {
+			kinds = append(kinds, k.GroupVersionKind)
+		}
 	}
 	return kinds
-}
-
-func kind(group, name string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
 }
 
 // Object is something of a run on its target.
@@ -43,7 +41,10 @@ func (o Object) String() string { return o.Kind + " " + o.Name }
 func (o Object) Run() string { return o.Labels[contract.LabelRun] }
 
 // makesPods says whether pods of the object come back while it is there.
-func (o Object) makesPods() bool { return o.Kind == "Deployment" || o.Kind == "Job" }
+func (o Object) makesPods() bool {
+	k, _ := platform.FindKind(o.Kind)
+	return k.MakesPods
+}
 
 // MayHoldDevices says whether something may hold a device: a pod, or what makes pods.
 func MayHoldDevices(all []Object) bool {
