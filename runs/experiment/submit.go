@@ -36,7 +36,7 @@ func (t *task) resolve(ctx context.Context) ([]literal.Secret, compile.Options, 
 		return nil, compile.Options{}, err
 	}
 	opt := plan.Options{MaxPoints: plan.DefaultMaxPoints, Version: step.Version, Namespace: t.parent.Namespace,
-		Submitted: true}
+		Submitted: true, Undeployable: plan.RejectUndeployable}
 	all, err := in.Expand(t.on.Err, opt, t.source)
 	if err != nil {
 		return nil, compile.Options{}, err

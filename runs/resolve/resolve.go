@@ -107,6 +107,11 @@ func (in Input) Expand(w io.Writer, opt plan.Options, from string) ([]*plan.Matr
 		if err := runplan.Move(&p.Plan, opt.Namespace); err != nil {
 			found.Add(p.Problem("target.namespace", "%v", err))
 		}
+		if text := opt.Undeployable.Says(&p.Plan, opt.Platforms.OrAll()); text != "" {
+			wrong := p.Problem("deployment.platform", "%s", text)
+			wrong.Warning = opt.Undeployable == plan.WarnUndeployable
+			found.Add(wrong)
+		}
 	}
 	for _, e := range in.Set.Experiments {
 		m, p := plan.Expand(e, in.Set.Catalogue, opt)

@@ -72,9 +72,10 @@ func planOptions(c *cli.Context) (plan.Options, error) {
 	if err != nil {
 		return plan.Options{}, step.Exit(contract.ExitUsage, err)
 	}
-	opt := plan.Options{MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"),
-		Version:   step.Version,
-		Namespace: c.String("namespace"), Lenient: c.Bool("lenient")}
+	opt := plan.Options{
+		MaxPoints: c.Int("max-points"), Pins: pins, ImagePrefix: c.String("image-prefix"), Version: step.Version,
+		Namespace: c.String("namespace"), Lenient: c.Bool("lenient"), Undeployable: plan.WarnUndeployable,
+	}
 	opt.Lock, err = imageLock(c)
 	return opt, err
 }

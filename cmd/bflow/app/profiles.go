@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -36,10 +37,11 @@ func profilesCommand(s Streams) *cli.Command {
 
 // profileLine is one profile in a listing.
 type profileLine struct {
-	Kind  string `json:"kind"`
-	Name  string `json:"name"`
-	File  string `json:"file"`
-	About string `json:"about,omitempty"`
+	Kind         string `json:"kind"`
+	Name         string `json:"name"`
+	File         string `json:"file"`
+	About        string `json:"about,omitempty"`
+	Undeployable bool   `json:"undeployable,omitempty"` // bflow cannot deploy its platform yet
 }
 
 func catalogue(c *cli.Context, s Streams) ([]spec.ProfileRef, error) {
@@ -57,15 +59,24 @@ func listProfiles(c *cli.Context, s Streams) error {
 	}
 	lines := make([]profileLine, len(refs))
 	for i, r := range refs {
-		lines[i] = profileLine{Kind: r.Kind, Name: r.Name, File: r.File, About: about(r.Root)}
+		lines[i] = profileLine{Kind: r.Kind, Name: r.Name, File: r.File, About: about(r.Root), Undeployable: !canDeploy(r)}
 	}
 	return show(c, s.Out, lines, func(w io.Writer) error {
 		fmt.Fprintln(w, "KIND\tNAME\tFROM\tABOUT")
 		for _, l := range lines {
+			if l.Undeployable {
+				l.About += " (bflow cannot deploy this platform yet)"
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, from(l.File), l.About)
 		}
 		return nil
 	})
+}
+
+// canDeploy reports whether bflow can deploy the platform that a profile names, if it names one.
+func canDeploy(r spec.ProfileRef) bool {
+	named := spec.Get(r.Root, spec.Path{{Key: "spec"}, {Key: "platform"}})
+	return r.Kind != spec.KindDeployment || named == nil || platform.All().Named(named.Value).CanDeploy()
 }
 
 // from is where a person finds the file of a profile: a shipped one is part of bflow.

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/generator/compile"
+	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
@@ -60,6 +61,7 @@ func runCommand(s Streams) *cli.Command {
 				return err
 			}
 			opt.Submitted = !c.Bool("local") && !c.Bool("dry-run")
+			opt.Undeployable = plan.RejectUndeployable
 			if c.Bool("local") {
 				opt.FindTool = findTool
 			}

@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runs/resolve"
 )
 
@@ -28,7 +29,7 @@ func validateCommand(s Streams) *cli.Command {
 				return err
 			}
 			points := 0
-			if len(in.Set.Experiments) > 0 {
+			if len(in.Set.Experiments)+len(in.Set.RunPlans) > 0 {
 				all, err := matrices(c, s, in)
 				if err != nil {
 					return err
@@ -59,6 +60,9 @@ func planProfiles(c *cli.Context, s Streams, in resolve.Input) error {
 	}
 	var found problem.List
 	for _, p := range in.Set.Profiles {
+		if p.Kind == spec.KindDeployment {
+			found.Add(undeployable(in, p.Name)...)
+		}
 		set, _ := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, noFile, []byte(experimentWith(p)))
 		if len(set.Experiments) != 1 {
 			continue
@@ -74,6 +78,18 @@ func planProfiles(c *cli.Context, s Streams, in resolve.Input) error {
 		}
 	}
 	return resolve.PrintProblems(s.Err, found)
+}
+
+// undeployable warns of a profile whose platform bflow cannot deploy yet.
+func undeployable(in resolve.Input, name string) (found problem.List) {
+	profile, problems := in.Set.Catalogue.Deployment(name, nil, "")
+	if problems.Err() != nil {
+		return nil
+	}
+	if p := platform.All().Named(profile.Spec.Platform); !p.CanDeploy() {
+		found.Add(profile.Warning("spec.platform", "%s", p.Undeployable(name)))
+	}
+	return found
 }
 
 // experimentWith is the smallest experiment that uses a profile.
