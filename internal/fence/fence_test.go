@@ -39,7 +39,12 @@ var rules = []rule{
 	{"of the tasks only provision, smoketest and collect may use client-go", "./tasks/...",
 		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away", "tasks/smoketest",
 			"tasks/collect"}, clientgo},
-	{"load-gen is small", "./cmd/load-gen", nil, slices.Concat(heavy, clientgo, generator, []string{"k8s.io/"})},
+	{"load-gen is small", "./cmd/load-gen", nil,
+		slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", module + "platform"})},
+	{"platforms are data and pure functions", "./platform/...", nil, slices.Concat(heavy, clientgo, generator, []string{
+		module + "pipelines", module + "tasks", module + "queue", module + "bootstrap", module + "runs", module + "cmd",
+		"sigs.k8s.io/controller-runtime",
+	})},
 	{"the simulated engine is light", "./sim/...", nil, slices.Concat(heavy, clientgo, generator)},
 	{"only the compile package of the generator knows Tekton", "./generator/...", []string{"generator/compile"},
 		slices.Concat(heavy, clientgo)},

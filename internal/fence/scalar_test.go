@@ -12,7 +12,7 @@ import (
 )
 
 // readers are the folders that read what people write in YAML and in flags.
-var readers = []string{"generator/plan", "generator/profiles", "generator/spec", "load", "tasks/loadgen/words"}
+var readers = []string{"generator/plan", "generator/profiles", "generator/spec", "load", "platform", "tasks/loadgen/words"}
 
 // parsesText are the files of readers that turn text into values without package scalar, each with its reason.
 var parsesText = map[string]string{
@@ -22,7 +22,8 @@ var parsesText = map[string]string{
 	"generator/spec/experiment_rules.go":    "parts of a list of ranges, 100-150",
 	"generator/spec/special.go":             "an amount as Kubernetes writes it, for which load-gen has no use",
 	"generator/plan/maxlen.go":              "an argument of vLLM, with its own units",
-	"generator/plan/platform.go":            "parts of a version",
+	"platform/llmd.go":                      "parts of a version",
+	"platform/kubernetes.go":                "an amount of a plan, as Kubernetes reads it",
 	"load/value.go":                         "an index of a path",
 	"tasks/loadgen/words/guidellm_typed.go": "parts of a version",
 }
