@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/verdict"
 )

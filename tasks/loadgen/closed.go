@@ -3,8 +3,8 @@ package loadgen
 import (
 	"time"
 
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 )
 
 // closedShape keeps slots busy: each sends its next request when the one before has ended.

@@ -1,8 +1,8 @@
 package loadgen
 
 import (
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 )
 
 // ahead is how many requests are made before their time, so that making one never delays its sending.

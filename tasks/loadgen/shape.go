@@ -3,8 +3,8 @@ package loadgen
 import (
 	"fmt"
 
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 )
 
 // shaper decides when the requests of a stage are sent.

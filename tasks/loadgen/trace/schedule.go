@@ -3,8 +3,8 @@ package trace
 import (
 	"fmt"
 
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 )
 
 // Schedule returns the starts of the sessions: Send.Index is the index that Session takes, so a shard of it has whole

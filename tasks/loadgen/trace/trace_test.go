@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/load/schedule"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/tasks/loadgen/schedule"
 )
 
 func file(t testing.TB, name string, plan runplan.Trace) *Trace {

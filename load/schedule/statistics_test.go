@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"bflow.dev/bflow/load/schedule/randomness"
 	"bflow.dev/bflow/runplan"
-	"bflow.dev/bflow/tasks/loadgen/schedule/randomness"
 )
 
 // seeds of the statistical tests. They are fixed: a test at p > 0.01 on fresh ones would fail one time in a hundred.
