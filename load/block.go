@@ -1,6 +1,10 @@
 package load
 
-import "time"
+import (
+	"time"
+
+	"bflow.dev/bflow/load/shape"
+)
 
 // NativeBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package spec of
 // the generator, which lists them; the rules between its fields are Check, and what a plan has of it is Translate's.
@@ -157,13 +161,9 @@ type Trace struct {
 
 // NativeStage is a span of load with one shape; a list in concurrency or rate is one stage per value.
 type NativeStage struct {
-	Name        string        `json:"name,omitempty" doc:"name of the stage in reports"`
-	Measure     bool          `json:"measure" default:"true" doc:"false = warm-up, not measured"`
-	Concurrency List[int]     `json:"concurrency,omitempty" min:"1" doc:"closed loop: slots that send their next request once the last has ended"`
-	Rate        List[float64] `json:"rate,omitempty" above:"0" unit:"requests/s" doc:"open loop: requests per second, independent of the server's speed"`
-	Schedule    string        `json:"schedule,omitempty" enum:"trace" doc:"send at the times of the trace"`
-	Throughput  bool          `json:"throughput,omitempty" default:"false" doc:"highest throughput: closed loop with max_inflight slots, or all requests at once without it"`
-	Synchronous bool          `json:"synchronous,omitempty" default:"false" doc:"one request at a time (concurrency 1)"`
+	Name    string `json:"name,omitempty" doc:"name of the stage in reports"`
+	Measure bool   `json:"measure" default:"true" doc:"false = warm-up, not measured"`
+	shape.Choice
 	Arrival     string        `json:"arrival,omitempty" enum:"constant|poisson|gamma" implied:"constant" doc:"arrival process of an open loop"`
 	Burstiness  float64       `json:"burstiness,omitempty" above:"0" implied:"1" doc:"shape of gamma arrivals; 1 = Poisson"`
 	Ramp        Ramp          `json:"ramp,omitzero" doc:"time over which the load ramps up, or the shape of the ramp"`

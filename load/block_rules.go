@@ -4,9 +4,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -85,57 +87,48 @@ func (a *NativeAPI) check() (out problem.Findings) {
 }
 
 func (s *NativeStage) check(data *NativeData) (out problem.Findings) {
-	shapes := 0
-	for _, set := range []bool{len(s.Concurrency) > 0, len(s.Rate) > 0, s.Schedule != "", s.Throughput, s.Synchronous} {
-		if set {
-			shapes++
-		}
+	given := s.Given()
+	var shapes []shape.Shape
+	for _, g := range given {
+		shapes = append(shapes, shape.Of(g.Stages[0].Shape))
 	}
-	open, closed := len(s.Rate) > 0, len(s.Concurrency) > 0 || s.Synchronous
 	switch {
-	case shapes != 1:
-		out.Add("", "want one of concurrency, rate, schedule, throughput and synchronous, found %d of them", shapes)
-	case s.Schedule != "" && data.Trace == nil:
-		out.Add("schedule", "schedule trace needs data.trace")
-	case !s.isBounded(data):
+	case len(given) != 1:
+		keys := shape.Keys()
+		last := len(keys) - 1
+		out.Add("", "want one of %s and %s, found %d of them", strings.Join(keys[:last], ", "), keys[last], len(given))
+	case shapes[0].Replays && data.Trace == nil:
+		out.Add(given[0].Key, "%s %s needs data.trace", given[0].Key, shapes[0].Name)
+	case !s.isBounded(data, shapes[0]):
 		out.Add("", "the stage never ends; set duration or requests")
 	}
-	out = append(out, s.words().check(open, closed)...)
-	if s.OnFull != "" && s.Throughput {
-		out.Add("on_full", "on_full needs rate or schedule; a throughput stage only sends what fits")
-	}
+	out = append(out, s.words().check(shapes)...)
 	for i := range s.Stop {
 		out.Under(item("stop", i), s.Stop[i].check())
 	}
-	if shapes == 1 {
-		out = append(out, s.checkLoads()...)
+	if len(given) == 1 {
+		out = append(out, s.checkLoads(given[0])...)
 	}
 	return out
 }
 
 // loads are the load values of a stage: it is one stage of a plan for each. Not every shape has them.
-func (s *NativeStage) loads() []float64 {
-	if s.Synchronous {
-		return []float64{1}
+func (s *NativeStage) loads() (all []float64) {
+	for _, stage := range s.Choice.Stages() {
+		if shape.AxisOf(stage.Shape).Unit != "" {
+			all = append(all, shape.Load(&stage))
+		}
 	}
-	loads := slices.Clone([]float64(s.Rate))
-	for _, n := range s.Concurrency {
-		loads = append(loads, float64(n))
-	}
-	return loads
+	return all
 }
 
 // checkLoads finds load values that no host can make, and numbers that do not fit them.
-func (s *NativeStage) checkLoads() (out problem.Findings) {
+func (s *NativeStage) checkLoads(by shape.Given) (out problem.Findings) {
 	loads := s.loads()
-	list := "concurrency"
-	if len(s.Rate) > 0 {
-		list = "rate"
-	}
 	for i, x := range loads {
-		at := item(list, i)
+		at := item(by.Key, i)
 		if len(loads) == 1 {
-			at = list
+			at = by.Key
 		}
 		if x > runplan.MostAtOnce {
 			out.Add(at, "want at most %d, found %s", runplan.MostAtOnce, scalar.Plain(x))
@@ -189,28 +182,47 @@ func (l *SearchLevel) bounds() bounds {
 	return bounds{duration: runplan.Duration(l.Duration), requests: l.Requests}
 }
 
-func (s shapeWords) check(open, closed bool) (out problem.Findings) {
-	if s.arrival != "" && !open {
-		out.Add("arrival", "arrival needs rate")
+// check finds words that none of the shapes takes, or that one of them refuses. Only a stage that is wrong has several.
+func (s shapeWords) check(shapes []shape.Shape) (out problem.Findings) {
+	lacks := func(takes func(shape.Takes) bool) bool {
+		return !slices.ContainsFunc(shapes, func(of shape.Shape) bool { return takes(of.Takes) })
+	}
+	refuse := func(word string, why func(shape.Refuses) string) {
+		for _, of := range shapes {
+			if text := why(of.Refuses); text != "" {
+				out.Add(word, "%s", text)
+				return
+			}
+		}
+	}
+	if s.arrival != "" && lacks(takesArrival) {
+		out.Add("arrival", "arrival needs %s", shape.KeysThatTake(takesArrival))
 	}
 	if s.burstiness != 0 && s.arrival != "gamma" {
 		out.Add("burstiness", "burstiness needs arrival gamma")
 	}
-	if s.slotPer != "" && !closed {
-		out.Add("slot_per", "slot_per needs concurrency")
+	if s.slotPer != "" && lacks(takesSlotPer) {
+		out.Add("slot_per", "slot_per needs %s", shape.KeysThatTake(takesSlotPer))
 	}
-	if s.maxInflight.N > 0 && closed {
-		out.Add("max_inflight", "max_inflight needs rate or schedule; concurrency already limits them")
+	if s.maxInflight.N > 0 {
+		refuse("max_inflight", func(r shape.Refuses) string { return r.MaxInflight })
 	}
 	if s.onFull != "" && s.maxInflight.N == 0 {
 		out.Add("on_full", "on_full needs max_inflight")
 	}
-	out.Under("ramp", s.ramp.check(open))
+	if s.onFull != "" {
+		refuse("on_full", func(r shape.Refuses) string { return r.OnFull })
+	}
+	out.Under("ramp", s.ramp.check(!lacks(takesRampForm)))
 	return out
 }
 
+func takesArrival(t shape.Takes) bool  { return t.Arrival }
+func takesRampForm(t shape.Takes) bool { return t.RampForm }
+func takesSlotPer(t shape.Takes) bool  { return t.SlotPer }
+
 // check finds a ramp that cannot be climbed.
-func (r Ramp) check(open bool) (out problem.Findings) {
+func (r Ramp) check(hasForm bool) (out problem.Findings) {
 	if r.Shape == "exponential" && r.From == 0 {
 		out.Add("shape", "shape exponential needs from, a rate above 0")
 	}
@@ -220,8 +232,8 @@ func (r Ramp) check(open bool) (out problem.Findings) {
 	if r.Over == 0 && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
 		out.Add("over", "a ramp with from, shape or steps takes time; set over above 0")
 	}
-	if !open && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
-		out.Add("", "from, shape and steps need a stage with rate")
+	if !hasForm && (r.From > 0 || r.Shape != "" || r.Steps > 0) {
+		out.Add("", "from, shape and steps need a stage with %s", shape.KeysThatTake(takesRampForm))
 	}
 	return out
 }
@@ -247,7 +259,7 @@ func (s *Search) check() (out problem.Findings) {
 	if s.Low > 0 && s.High > 0 && s.Low >= s.High {
 		out.Add("high", "want a load above low, %s, found %s", scalar.Plain(s.Low), scalar.Plain(s.High))
 	}
-	slots := s.Over == "concurrency"
+	slots := s.Over == runplan.SearchConcurrency
 	if slots && (s.Low != math.Trunc(s.Low) || s.High != math.Trunc(s.High)) {
 		out.Add("over", "over concurrency needs whole numbers in low and high")
 	}
@@ -258,7 +270,7 @@ func (s *Search) check() (out problem.Findings) {
 	if l.Duration == 0 && l.Requests == 0 {
 		out.Add("level", "a level never ends; set duration or requests")
 	}
-	out.Under("level", l.words().check(!slots, slots))
+	out.Under("level", l.words().check([]shape.Shape{shape.Of(s.levelShape())}))
 	for i := range l.Stop {
 		out.Under("level."+item("stop", i), l.Stop[i].check())
 		out.Under("level."+item("stop", i)+".count", l.Stop[i].Count.check(nil))
@@ -268,8 +280,8 @@ func (s *Search) check() (out problem.Findings) {
 }
 
 // isBounded reports whether something ends the stage while all goes well.
-func (s *NativeStage) isBounded(data *NativeData) bool {
-	return s.Duration > 0 || s.Requests.N > 0 || s.Schedule != "" || data.Conversations > 0
+func (s *NativeStage) isBounded(data *NativeData, of shape.Shape) bool {
+	return s.Duration > 0 || s.Requests.N > 0 || of.Replays || data.Conversations > 0
 }
 
 func (d *NativeData) check() (out problem.Findings) {

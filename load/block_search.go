@@ -19,11 +19,8 @@ func (t *translator) blockSearch(s *Search) {
 	if l == nil {
 		return
 	}
-	level := runplan.Stage{Name: "level", Measure: true, Shape: runplan.ShapeOpen}
+	level := runplan.Stage{Name: "level", Measure: true, Shape: s.levelShape()}
 	level.PauseAfter = runplan.Duration(l.PauseAfter)
-	if s.Over == runplan.SearchConcurrency {
-		level.Shape = runplan.ShapeClosed
-	}
 	l.words().put(&level, 0, "poisson") // as a search without a level
 	b := t.overridden(l.bounds(), 0)
 	t.limit(&level, b, "search.level", l.SkipFirst, l.SkipLast)
@@ -31,6 +28,14 @@ func (t *translator) blockSearch(s *Search) {
 		level.Stop = append(level.Stop, l.Stop[i].plan(0))
 	}
 	t.m.Search.Level = &level
+}
+
+// levelShape is the shape of a level.
+func (s *Search) levelShape() string {
+	if s.Over == runplan.SearchConcurrency {
+		return runplan.ShapeClosed
+	}
+	return runplan.ShapeOpen
 }
 
 // blockSweep adds the stages of a sweep.

@@ -8,14 +8,12 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 )
 
 // List is a value or a list of values. A list here is never an axis of a matrix.
-type List[T any] []T
-
-// OneOrMany marks a list for which a single value may stand.
-func (List[T]) OneOrMany() {}
+type List[T any] = shape.List[T]
 
 // Count is a number, or a multiple of the stage's load value: "20*concurrency". N = 0 means not set.
 type Count struct {

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load/demand"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 )
 
 // addStage appends a stage that at describes, under a name that no other stage has.
 func (t *translator) addStage(at value, s runplan.Stage) {
 	if s.Name == "" {
-		s.Name = stageName(s)
+		s.Name = shape.StageName(&s)
 	}
 	s.Name = t.freeName(s.Name)
 	if d := t.m.Data; s.Duration == 0 && s.Requests == 0 && d.Conversations > 0 && !d.Reuse {
@@ -36,22 +37,9 @@ func (t *translator) freeName(name string) string {
 	return free
 }
 
-func stageName(s runplan.Stage) string {
-	switch {
-	case s.Shape == runplan.ShapeOpen && s.Between == nil:
-		return "rate-" + strconv.FormatFloat(s.Rate, 'g', -1, 64)
-	case s.Shape == runplan.ShapeClosed:
-		return "concurrency-" + strconv.Itoa(s.Concurrency)
-	case s.Shape == runplan.ShapeThroughput && s.MaxInflight > 0:
-		return "throughput-" + strconv.Itoa(s.MaxInflight)
-	default:
-		return s.Shape
-	}
-}
-
 // checkBound finds stages that would never end. A trace ends with its file.
 func (t *translator) checkBound(at value, s runplan.Stage) {
-	if s.Duration == 0 && s.Requests == 0 && s.Shape != runplan.ShapeTrace {
+	if s.Duration == 0 && s.Requests == 0 && !shape.Of(s.Shape).Replays {
 		at.why = s.Name
 		t.endless = append(t.endless, at)
 	}
@@ -88,7 +76,7 @@ func (t *translator) finish() {
 		t.block.errorf("tool_runner: %s", notOneOf(t.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
 	if t.m.Runner == RunnerNative {
-		for _, problem := range t.m.Bounds() {
+		for _, problem := range demand.Bounds(&t.m) {
 			t.block.errorf("%v", problem)
 		}
 	}

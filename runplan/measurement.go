@@ -202,7 +202,7 @@ const (
 	TurnsIdle     = "idle_gap"  // so long after the end of the turn before as was recorded between them
 )
 
-// Load shapes of a stage.
+// Load shapes of a stage. Package load/shape says what each is.
 const (
 	ShapeClosed     = "closed"     // Concurrency slots, each sends again when its request ended
 	ShapeOpen       = "open"       // sends at Rate, whatever the server does
@@ -241,6 +241,8 @@ type Stage struct {
 	Drain *Duration `json:"drain,omitempty"`
 	// Prefixes replaces Data.Prefixes in this stage, where the file makes them depend on the load value.
 	Prefixes []Prefix `json:"prefixes,omitempty"`
+	// Numbers are those of a shape for which the fields above have no room.
+	Numbers map[string]float64 `json:"numbers,omitempty"`
 }
 
 // MaxTries is how often a stage is measured at most where an invalid one is measured again (execution.on_invalid: retry).

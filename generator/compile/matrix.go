@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/shard"
+	"bflow.dev/bflow/load/demand"
 	"bflow.dev/bflow/pipelines"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -92,7 +93,7 @@ func (m *gathering) addCompiled(plan *runplan.RunPlan, objs Objects) error {
 	}
 	m.share(objs)
 	m.out.Points++
-	m.room += plan.Room()
+	m.room += demand.Room(plan)
 	return m.points.Add(point)
 }
 

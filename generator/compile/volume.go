@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bflow.dev/bflow/load/demand"
 	"bflow.dev/bflow/runplan"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,4 +20,4 @@ func volume(room int64) *resource.Quantity {
 	return resource.NewQuantity((size+gibi-1)/gibi*gibi, resource.BinarySI)
 }
 
-func volumeOf(plan *runplan.RunPlan) *resource.Quantity { return volume(plan.Room()) }
+func volumeOf(plan *runplan.RunPlan) *resource.Quantity { return volume(demand.Room(plan)) }

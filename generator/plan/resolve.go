@@ -7,6 +7,7 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/internal/saturate"
 	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
@@ -203,7 +204,7 @@ func (p *point) bound(plan *runplan.RunPlan) {
 	plan.Timeouts = timeoutsOf(plan, limit)
 	var sum time.Duration
 	for _, d := range plan.Timeouts.Measurement {
-		sum = plus(sum, d.D())
+		sum = saturate.Plus(sum, d.D())
 	}
 	if sum > limit {
 		p.problems.Add(p.exp.Warning("spec.execution.timeout", "the load alone takes %s, but the run times out after %s; raise execution.timeout", sum, limit))

@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"math"
 	"strconv"
 	"time"
 
+	"bflow.dev/bflow/internal/saturate"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 )
@@ -42,7 +42,7 @@ func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
 	for i := range p.Measurements {
 		expected, longest := measurementTime(&p.Measurements[i], limit)
 		if p.Execution.OnInvalid == runplan.InvalidRetry {
-			longest = min(times(longest, runplan.MaxTries), limit)
+			longest = min(saturate.Times(longest, runplan.MaxTries), limit)
 		}
 		t.Measurement = append(t.Measurement, runplan.Duration(expected))
 		if p.Execution.Phases.Benchmark {
@@ -51,7 +51,7 @@ func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
 	}
 	var sum time.Duration
 	for _, d := range task {
-		sum = plus(sum, d)
+		sum = saturate.Plus(sum, d)
 	}
 	tasks, finally := min(sum, limit), lastWords
 	if tornDown(p) {
@@ -61,7 +61,8 @@ func timeoutsOf(p *runplan.RunPlan, limit time.Duration) runplan.Timeouts {
 	for name, d := range task {
 		t.Task[name] = runplan.Duration(min(d, tasks))
 	}
-	t.Tasks, t.Finally, t.Pipeline = runplan.Duration(tasks), runplan.Duration(finally), runplan.Duration(plus(tasks, finally))
+	t.Tasks, t.Finally = runplan.Duration(tasks), runplan.Duration(finally)
+	t.Pipeline = runplan.Duration(saturate.Plus(tasks, finally))
 	return t
 }
 
@@ -106,29 +107,4 @@ func collectTime(m *runplan.Metrics) time.Duration {
 		d += time.Duration(len(m.Queries)) * m.QueryTimeout.D()
 	}
 	return d
-}
-
-func seconds(s float64) time.Duration {
-	if s >= math.MaxInt64/1e9 {
-		return math.MaxInt64
-	}
-	return time.Duration(s * 1e9)
-}
-
-// plus and times stop at the longest duration instead of wrapping around.
-func plus(a, b time.Duration) time.Duration {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
-func times(d time.Duration, n int) time.Duration {
-	if n <= 0 || d <= 0 {
-		return 0
-	}
-	if d > math.MaxInt64/time.Duration(n) {
-		return math.MaxInt64
-	}
-	return d * time.Duration(n)
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"time"
 
+	"bflow.dev/bflow/internal/saturate"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/search"
 )
@@ -17,7 +19,7 @@ const (
 type spanned struct{ expected, longest time.Duration }
 
 func (s spanned) plus(o spanned) spanned {
-	return spanned{plus(s.expected, o.expected), plus(s.longest, o.longest)}
+	return spanned{saturate.Plus(s.expected, o.expected), saturate.Plus(s.longest, o.longest)}
 }
 
 // measurementTime is how long a measurement is expected to take, and how long it may: every stage may wait for its
@@ -40,38 +42,15 @@ func measurementTime(m *runplan.Measurement, limit time.Duration) (expected, lon
 	} else if len(m.Stages) == 0 {
 		return limit, limit
 	}
-	pauses := times(m.SamplePause.D(), m.Samples-1)
-	expected = plus(times(sample.expected, m.Samples), pauses)
-	return expected, min(plus(times(sample.longest, m.Samples), pauses), limit)
+	pauses := saturate.Times(m.SamplePause.D(), m.Samples-1)
+	expected = saturate.Plus(saturate.Times(sample.expected, m.Samples), pauses)
+	return expected, min(saturate.Plus(saturate.Times(sample.longest, m.Samples), pauses), limit)
 }
 
 func stageSpan(s *runplan.Stage, m *runplan.Measurement) (spanned, bool) {
-	d, bounded := stageTime(s, m.Data.Trace)
-	expected := plus(d, s.PauseAfter.D())
-	return spanned{expected, plus(expected, drainTime(s, &m.API))}, bounded
-}
-
-// stageTime is the length of a stage, false where its bounds do not say.
-func stageTime(s *runplan.Stage, trace *runplan.Trace) (time.Duration, bool) {
-	switch {
-	case s.Duration > 0:
-		return s.Duration.D(), true
-	case s.Shape == runplan.ShapeOpen && s.Requests > 0 && s.Rate > 0 && s.MaxInflight == 0:
-		return plus(seconds(float64(s.Requests)/s.Rate), s.Ramp.D()), true
-	case s.Shape == runplan.ShapeTrace && trace != nil && trace.To > trace.From && s.MaxInflight == 0:
-		return traceTime(trace), true
-	}
-	return 0, false
-}
-
-// traceTime is the length of a trace's window as it is played. Later turns of a session that keep the recorded idle
-// gap end when the server lets them: the drain of the stage holds one request, as elsewhere.
-func traceTime(t *runplan.Trace) time.Duration {
-	scale := t.TimeScale
-	if scale == 0 {
-		scale = 1
-	}
-	return times(seconds((t.To-t.From).D().Seconds()*scale), max(t.Repeat, 1))
+	d, bounded := shape.Length(s, m.Data.Trace)
+	expected := saturate.Plus(d, s.PauseAfter.D())
+	return spanned{expected, saturate.Plus(expected, drainTime(s, &m.API))}, bounded
 }
 
 // drainTime is how long the last request of a stage may take: with every attempt to put it again.
@@ -81,10 +60,10 @@ func drainTime(s *runplan.Stage, api *runplan.API) time.Duration {
 	}
 	request := api.Timeout.D()
 	if r := api.Retry; r != nil {
-		request = times(request, r.Attempts+1)
+		request = saturate.Times(request, r.Attempts+1)
 		wait := r.Backoff.D()
 		for range min(r.Attempts, 64) {
-			request, wait = plus(request, wait), plus(wait, wait)
+			request, wait = saturate.Plus(request, wait), saturate.Plus(wait, wait)
 		}
 	}
 	return request
@@ -103,9 +82,10 @@ func searchSpan(m *runplan.Measurement) (spanned, bool) {
 	if s.Level != nil {
 		stage = *s.Level
 	}
-	wait := plus(stage.PauseAfter.D(), drainTime(&stage, &m.API))
-	expected := times(plus(level, stage.PauseAfter.D()), plan.Most()/2)
-	return spanned{expected, times(plus(times(level, searchStretch), wait), plan.Most())}, bounded
+	wait := saturate.Plus(stage.PauseAfter.D(), drainTime(&stage, &m.API))
+	expected := saturate.Times(saturate.Plus(level, stage.PauseAfter.D()), plan.Most()/2)
+	longest := saturate.Plus(saturate.Times(level, searchStretch), wait)
+	return spanned{expected, saturate.Times(longest, plan.Most())}, bounded
 }
 
 func levelTime(s *runplan.Search) (time.Duration, bool) {
@@ -116,5 +96,5 @@ func levelTime(s *runplan.Search) (time.Duration, bool) {
 	if s.Over != runplan.SearchConcurrency {
 		level.Rate = s.Low // the slowest
 	}
-	return stageTime(&level, nil)
+	return shape.Length(&level, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/platform"
 )
 
@@ -23,6 +24,7 @@ func loaded(t *testing.T, fragment string, set ...string) *Experiment {
 
 func TestDefaultsOfAnExperiment(t *testing.T) {
 	got := loaded(t, "load: {data: {prefixes: [{tokens: 5}]}, stages: [{rate: 1, duration: 1m}]}\nslo: {}\nqueue: {}\npins: {}").Spec
+	rate := shape.Choice{RateField: shape.RateField{Rate: load.List[float64]{1}}}
 	want := ExperimentSpec{
 		Model:             Model{Name: Axis[string]{"acme/tiny-1b"}},
 		DeploymentProfile: Axis[string]{"plain"}, BenchmarkProfile: Axis[string]{"chat"}, MetricsProfile: Axis[string]{"detailed"},
@@ -36,7 +38,7 @@ func TestDefaultsOfAnExperiment(t *testing.T) {
 		Load: &load.NativeBlock{
 			API:    load.NativeAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
 			Data:   load.NativeData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
-			Stages: []load.NativeStage{{Measure: true, Rate: load.List[float64]{1}, Duration: time.Minute}},
+			Stages: []load.NativeStage{{Measure: true, Choice: rate, Duration: time.Minute}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/chart"
-	"bflow.dev/bflow/runplan"
 )
 
 // percentiles that latency charts draw, each with its own dash.
@@ -44,10 +44,7 @@ func figuresOf(m *report.Measurement) []figure {
 // byLoad orders stages for lines: by load, closed loops before rates, what has no load value last. A sweep and a search
 // measure in another order.
 func byLoad(stages []*report.Stage) []*report.Stage {
-	rank := func(s *report.Stage) int {
-		return slices.Index([]string{
-			runplan.ShapeClosed, runplan.ShapeOpen, runplan.ShapeTrace, runplan.ShapeThroughput}, s.Planned.Shape)
-	}
+	rank := func(s *report.Stage) int { return shape.Rank(s.Planned.Shape) }
 	slices.SortStableFunc(stages, func(a, b *report.Stage) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(report.LoadOf(a), report.LoadOf(b)))
 	})
@@ -88,17 +85,13 @@ func errorCaption(stages []*report.Stage) string {
 
 // loadAxis is that of the load values where all stages have one of the same kind, else their names.
 func loadAxis(stages []*report.Stage) (chart.Axis, func(i int) float64) {
-	shape := stages[0].Planned.Shape
+	first := stages[0].Planned.Shape
 	for _, s := range stages {
-		if s.Planned.Shape != shape || report.LoadOf(s) == 0 {
+		if s.Planned.Shape != first || report.LoadOf(s) == 0 {
 			return namesAxis(stages), func(i int) float64 { return float64(i) }
 		}
 	}
-	a := chart.Axis{Label: "offered load, requests/s", Auto: true}
-	if shape == runplan.ShapeClosed {
-		a.Label = "concurrent streams"
-	}
-	return a, func(i int) float64 { return report.LoadOf(stages[i]) }
+	return chart.Axis{Label: shape.AxisOf(first).Label, Auto: true}, func(i int) float64 { return report.LoadOf(stages[i]) }
 }
 
 func namesAxis(stages []*report.Stage) chart.Axis {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/chart"
-	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/verdict"
 )
 
@@ -147,7 +147,7 @@ func comparison(reports []*report.Report) []figure {
 		load = chart.Axis{Label: "load (streams or requests/s)"}
 	}
 	at := func(s *report.Stage) (float64, bool) {
-		return report.LoadOf(s), s.Planned.Shape != runplan.ShapeThroughput
+		return report.LoadOf(s), shape.AxisOf(s.Planned.Shape).Label != ""
 	}
 	latency := func(metric, q string) func(*report.Stage) (float64, bool) {
 		return func(s *report.Stage) (float64, bool) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/chart"
 	"bflow.dev/bflow/runplan"
@@ -80,15 +81,10 @@ func goodput(s *report.Stage) string {
 // loadWords is the load of a stage: "40 req/s", "8 streams".
 func loadWords(s *report.Stage) string {
 	v := report.LoadOf(s)
-	switch s.Planned.Shape {
-	case runplan.ShapeThroughput:
-		return "throughput"
-	case runplan.ShapeTrace:
-		return "trace"
-	case runplan.ShapeClosed:
-		return num(v) + " streams"
+	if unit := shape.AxisOf(s.Planned.Shape).Unit; unit != "" {
+		return num(v) + " " + unit
 	}
-	return num(v) + " req/s"
+	return s.Planned.Shape
 }
 
 // loadLabel is the load as a bare number, to stand in a chart.

@@ -3,8 +3,10 @@ package loadgen
 import (
 	"errors"
 	"fmt"
+	"strings"
 
-	"bflow.dev/bflow/load/schedule"
+	"bflow.dev/bflow/load/demand"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/search"
 	"bflow.dev/bflow/verdict"
@@ -12,7 +14,7 @@ import (
 
 // check says, before any load, what of a measurement cannot be carried out.
 func check(m *runplan.Measurement, slo *runplan.SLO) error {
-	problems := m.Bounds()
+	problems := demand.Bounds(m)
 	if m.Runner != "" && m.Runner != runplan.RunnerNative {
 		problems = append(problems, fmt.Errorf("runner %q is not load-gen's: its own image carries it out", m.Runner))
 	}
@@ -36,18 +38,15 @@ func check(m *runplan.Measurement, slo *runplan.SLO) error {
 }
 
 func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {
-	switch s.Shape {
-	case runplan.ShapeClosed, runplan.ShapeThroughput:
-	case runplan.ShapeOpen:
-		if err := checkRate(i, s); err != nil {
+	switch of := shape.Of(s.Shape); {
+	case of.Name == "":
+		return fmt.Errorf("shape %q is not one of %s", s.Shape, strings.Join(shape.Names(), ", "))
+	case of.Replays && m.Data.Trace == nil:
+		return fmt.Errorf("%s: %s needs load.data.trace", of.Key, of.Name)
+	case of.Schedule != nil && !of.Replays:
+		if err := checkRate(i, s, of); err != nil {
 			return err
 		}
-	case runplan.ShapeTrace:
-		if m.Data.Trace == nil {
-			return errors.New("schedule: trace needs load.data.trace")
-		}
-	default:
-		return fmt.Errorf("shape %q is not one of closed, open, throughput, trace", s.Shape)
 	}
 	if s.Duration <= 0 && s.Requests <= 0 && m.Data.Trace == nil && (m.Data.Conversations <= 0 || m.Data.Reuse) {
 		return errors.New("it never ends: give it a duration or a number of requests")
@@ -60,13 +59,13 @@ func checkStage(m *runplan.Measurement, i int, s runplan.Stage) error {
 	return nil
 }
 
-func checkRate(i int, s runplan.Stage) error {
+func checkRate(i int, s runplan.Stage, of shape.Shape) error {
 	if b := s.Between; b != nil {
 		if b.Low < 0 || b.High < 0 || b.Low >= i || b.High >= i {
 			return errors.New("its rate lies between stages that do not come before it")
 		}
 		s.Rate = 1 // known when those stages have run
 	}
-	_, err := schedule.Open(s, s.Rate, 0)
+	_, err := of.Schedule(s, shape.Input{Rate: s.Rate})
 	return err
 }

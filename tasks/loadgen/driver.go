@@ -3,6 +3,7 @@ package loadgen
 import (
 	"time"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/client"
 	"bflow.dev/bflow/tasks/loadgen/loop"
@@ -15,6 +16,7 @@ import (
 // thread of the loop.
 type driver struct {
 	plan     runplan.Stage
+	kind     shape.Shape
 	rate     float64
 	api      runplan.API
 	limits   limits
@@ -35,6 +37,7 @@ type driver struct {
 	byReader bool // stamps of arrival are those of the reader
 	shard    int  // of shards
 	shards   int
+	senders  int // of the shards: the others have nothing to send
 
 	shape  shaper
 	start  int64 // stamp
@@ -87,18 +90,10 @@ func (d *driver) claim() bool {
 
 // bound is how many requests this shard sends at most, where the plan bounds them.
 func (d *driver) bound() int64 {
-	if n := d.sending(); d.shard < n {
-		return int64(part(d.plan.Requests, d.shard, n))
+	if d.shard < d.senders {
+		return int64(part(d.plan.Requests, d.shard, d.senders))
 	}
 	return 0
-}
-
-// sending is how many shards send: a closed loop of fewer slots than shards leaves some without.
-func (d *driver) sending() int {
-	if d.plan.Shape == runplan.ShapeOpen || d.plan.Shape == runplan.ShapeTrace {
-		return d.shards
-	}
-	return min(d.shards, d.slots())
 }
 
 // open returns the first turn of a conversation, made and not yet sent; nil when the plan has none of that index.
@@ -113,7 +108,7 @@ func (d *driver) open(index int64) *flight {
 
 // opened returns the first turn of the next conversation of a closed loop.
 func (d *driver) opened() *flight {
-	f := d.open(d.sessions*int64(d.sending()) + int64(d.shard))
+	f := d.open(d.sessions*int64(d.senders) + int64(d.shard))
 	d.sessions++
 	return f
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/tasks/loadgen/client"
 )
 
@@ -230,7 +229,7 @@ func (d *driver) end(drained int64) (end, window int64) {
 		return end, end
 	case endedRequests, endedExhausted:
 		end = d.lastSend + 1
-		if d.plan.Shape == runplan.ShapeOpen && d.shards == 1 {
+		if d.kind.Paced && d.shards == 1 {
 			end = max(end, d.start+int64(float64(d.live.planned())/d.rate*1e9))
 			return end, end
 		}

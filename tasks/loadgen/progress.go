@@ -5,7 +5,6 @@ import (
 
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/runplan"
 )
 
 // progress tells how far the stage is until the returned function is called.
@@ -82,7 +81,7 @@ func (m *measurement) remaining(p report.Progress) float64 {
 
 // planned returns the number of requests of the stage, 0 when only time bounds it.
 func planned(d *driver) int {
-	if d.plan.Requests == 0 && d.plan.Shape == runplan.ShapeOpen {
+	if d.plan.Requests == 0 && d.kind.Paced {
 		return int(d.rate * d.plan.Duration.Seconds())
 	}
 	return d.plan.Requests

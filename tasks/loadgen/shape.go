@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bflow.dev/bflow/load/schedule"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -27,18 +28,15 @@ type shaper interface {
 
 // newShape returns what sends the requests of a stage.
 func (d *driver) newShape() (shaper, error) {
-	switch d.plan.Shape {
-	case runplan.ShapeOpen:
-		times, err := schedule.Open(d.plan, d.rate, d.seed)
-		return d.openShape(times, err)
-	case runplan.ShapeTrace:
-		if d.trace == nil {
-			return nil, fmt.Errorf("stage %q replays a trace, and load.data.trace names none", d.plan.Name)
-		}
-		times, err := d.trace.Schedule(d.plan)
-		return d.openShape(times, err)
+	if d.kind.Schedule == nil {
+		return &closedShape{driver: d, n: d.kind.Slots(&d.plan), perRequest: d.plan.SlotPer == "request"}, nil
 	}
-	return &closedShape{driver: d, n: d.slots(), perRequest: d.plan.SlotPer == "request"}, nil
+	in := shape.Input{Rate: d.rate, Seed: d.seed}
+	if d.trace != nil {
+		in.Trace = d.trace
+	}
+	times, err := d.kind.Schedule(d.plan, in)
+	return d.openShape(times, err)
 }
 
 func (d *driver) openShape(times schedule.Schedule, err error) (shaper, error) {
@@ -70,15 +68,10 @@ func part(whole, k, n int) int {
 	return share
 }
 
-// slots returns the number of requests that a closed loop keeps in flight, all shards together.
-func (d *driver) slots() int {
-	switch {
-	case d.plan.Shape == runplan.ShapeClosed:
-		return max(1, d.plan.Concurrency)
-	case d.plan.MaxInflight > 0:
-		return d.plan.MaxInflight
-	case d.plan.Requests > 0:
-		return d.plan.Requests
+// sending is how many shards send: a closed loop of fewer slots than shards leaves some without.
+func (d *driver) sending() int {
+	if d.kind.Slots == nil {
+		return d.shards
 	}
-	return runplan.Uncapped
+	return min(d.shards, d.kind.Slots(&d.plan))
 }

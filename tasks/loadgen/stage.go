@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -111,12 +112,13 @@ const tryStages = 1 << 16
 
 // driver prepares the load of a stage.
 func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
-	d := &driver{plan: t.plan, rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
+	d := &driver{plan: t.plan, kind: shape.Of(t.plan.Shape), rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
 		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
 		trace: m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
 		byReader: m.Clock == clockUser,
 		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
+	d.senders = d.sending()
 	var err error
 	d.shape, err = d.newShape()
 	return d, err
@@ -165,14 +167,22 @@ func (d *driver) summary(t trySpec, m *measurement) *record.Stage {
 
 // warm opens connections before the stage, as many as it is likely to need at once.
 func (m *measurement) warm(ctx context.Context, d *driver) {
-	n := d.slots()
-	if d.plan.Shape == runplan.ShapeOpen {
-		n = max(16, int(2*d.rate))
-		if d.plan.MaxInflight > 0 {
-			n = min(n, d.plan.MaxInflight)
-		}
+	_ = m.warmUp(ctx, min(d.connections(), maxWarm)) // a server that cannot be reached shows in the rows
+}
+
+// connections is how many requests are likely to be in flight at once.
+func (d *driver) connections() int {
+	switch {
+	case d.kind.Slots != nil:
+		return d.kind.Slots(&d.plan)
+	case !d.kind.Paced:
+		return shape.InFlight(&d.plan)
 	}
-	_ = m.warmUp(ctx, min(n, maxWarm)) // a server that cannot be reached shows in the rows
+	n := max(16, int(2*d.rate))
+	if d.plan.MaxInflight > 0 {
+		n = min(n, d.plan.MaxInflight)
+	}
+	return n
 }
 
 // maxWarm bounds the connections opened before a stage.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
-	"bflow.dev/bflow/runplan"
 )
 
 // writtenVersion is the release whose report is written; readers choose their model by it.
@@ -121,5 +121,5 @@ func (s *stage) warnings() []warning2 {
 
 // open says whether the stage had send times of its own: the tool gives delays from the schedule only for those.
 func (s *stage) open() bool {
-	return s.Planned.Shape == runplan.ShapeOpen || s.Planned.Shape == runplan.ShapeTrace
+	return shape.HasSchedule(s.Planned.Shape)
 }

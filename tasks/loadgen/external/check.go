@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 )
@@ -11,14 +12,15 @@ import (
 // check makes the validity checks that the stamps of a tool allow, by the limits of native measurements.
 func (s *stage) check() {
 	r := &s.result
-	if lag, ok := r.Metrics["sched_lag"]; ok && r.Planned.Shape == runplan.ShapeOpen {
+	paced := shape.Of(r.Planned.Shape).Paced
+	if lag, ok := r.Metrics["sched_lag"]; ok && paced {
 		limit := 1.0
 		if r.Planned.Rate > 0 {
 			limit = max(limit, 0.01*1000/r.Planned.Rate)
 		}
 		s.verify("sched_lag_p99_ms", lag.Quantiles["p99"], limit, "schedule_missed", "requests were sent later than planned")
 	}
-	if rate, sent := r.Planned.Rate, s.sendRate(); r.Planned.Shape == runplan.ShapeOpen && rate > 0 && sent > 0 && r.Planned.MaxInflight == 0 {
+	if rate, sent := r.Planned.Rate, s.sendRate(); paced && rate > 0 && sent > 0 && r.Planned.MaxInflight == 0 {
 		allowed := max(0.005, 1.5/math.Max(1, float64(len(s.rows))))
 		s.verify("achieved_rate_gap", math.Abs(sent/rate-1), allowed, "schedule_missed",
 			fmt.Sprintf("%.3f requests per second were sent instead of %.3f", sent, rate))

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/results/checksums"
-	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 )
 
@@ -140,6 +140,7 @@ func (s *stage) read(from tools.ImportedStage, shift int64, index, sample int) (
 	if from.Rows == nil {
 		return nil, nil
 	}
+	waits := shape.HasSlots(s.result.Planned.Shape)
 	for row, err := range from.Rows(context.Background()) { // an interrupted load is written too
 		if err != nil {
 			return gaps, err
@@ -147,7 +148,7 @@ func (s *stage) read(from tools.ImportedStage, shift int64, index, sample int) (
 		if row.Stage, row.Sample = index, sample; row.Status == report.StatusOK {
 			gaps = append(gaps, row.GapsMS...)
 		}
-		if row.TSend != nil && s.slots() {
+		if row.TSend != nil && waits {
 			row.TIntended = *row.TSend // no tool says when the slot became free
 		}
 		s.rows = append(s.rows, moved(row.Row, shift))
@@ -220,12 +221,6 @@ func collect(rows []report.Row, n tools.Number) []float64 {
 		}
 	}
 	return out
-}
-
-// slots reports whether slots wait for answers.
-func (s *stage) slots() bool {
-	shape := s.result.Planned.Shape
-	return shape == runplan.ShapeClosed || shape == runplan.ShapeThroughput
 }
 
 // unsaid names the numbers that rows would give without the tool having said them: those from the intended send where

@@ -3,8 +3,8 @@ package record
 import (
 	"time"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
-	"bflow.dev/bflow/runplan"
 )
 
 // account adds up the outcomes of a stage.
@@ -248,7 +248,7 @@ func (a *account) rates() map[string]float64 {
 		rates["input_token_rate"] = a.cameIn / s
 		rates["total_token_rate"] = (a.out + a.cameIn) / s
 		rates["achieved_rate"] = float64(a.inWindow.sent) / s
-		if a.in.Plan.Shape == runplan.ShapeOpen || a.in.Plan.Shape == runplan.ShapeTrace {
+		if shape.HasSchedule(a.in.Plan.Shape) {
 			rates["offered_rate"] = float64(a.inWindow.offered) / s
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"bflow.dev/bflow/load/shape"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 )
@@ -25,7 +26,7 @@ type Stage struct {
 
 // ClosedLoop says whether slots wait for answers: then a request counts by its send, not by its intended send.
 func (in *Stage) ClosedLoop() bool {
-	return in.Plan.Shape == runplan.ShapeClosed || in.Plan.Shape == runplan.ShapeThroughput
+	return shape.HasSlots(in.Plan.Shape)
 }
 
 // Summary holds the numbers of a stage.
@@ -64,10 +65,11 @@ func summarize(c *contents, in *Stage, scratch string, out Outputs) (sum *Summar
 	defer func() { err = errors.Join(err, values.remove()) }()
 	a := newAccount(in, windowOf(in.Plan, in.Start, in.WindowEnd, c.index), values)
 	slices := newSlicer(in.Start, in.DrainEnd, out.sliceLength())
+	bySend := in.ClosedLoop()
 	maker := rows{names: Names{Adapters: in.Adapters}, sample: in.Sample, stage: in.Index, gaps: out.Gaps}
 	err = c.each(func(i int, prefix string, o *Outcome) error {
 		maker.names.Prefix = prefix
-		row := maker.make(o, in.phase(a.window, i, in.counts(o)))
+		row := maker.make(o, in.phase(a.window, i, counts(o, bySend)))
 		a.add(o, row)
 		slices.add(o)
 		if out.Also != nil {
@@ -87,8 +89,8 @@ func summarize(c *contents, in *Stage, scratch string, out Outputs) (sum *Summar
 }
 
 // counts returns the stamp by which a request belongs to the stage or not.
-func (in *Stage) counts(o *Outcome) int64 {
-	if in.ClosedLoop() && o.Send >= 0 {
+func counts(o *Outcome, bySend bool) int64 {
+	if bySend && o.Send >= 0 {
 		return o.Send
 	}
 	return o.Intended

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/load"
-	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/load/shape"
 )
 
 // aiperf reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.
@@ -149,7 +149,7 @@ func (p *parser) aiperfEndless() {
 		if s.Measure && s.Requests == 0 && d.Conversations > 0 && !d.Reuse {
 			s.Requests = d.Conversations * d.Turns
 		}
-		if s.Measure && (s.Requests > 0 || s.Shape == runplan.ShapeTrace) {
+		if s.Measure && (s.Requests > 0 || shape.Of(s.Shape).Replays) {
 			s.Duration = 0
 		}
 	}

@@ -1,6 +1,11 @@
-package runplan
+package demand
 
-import "cmp"
+import (
+	"cmp"
+
+	"bflow.dev/bflow/load/shape"
+	"bflow.dev/bflow/runplan"
+)
 
 // Bytes that results take, more rather than less. A row of 8 demo runs is 100 bytes packed, 250 with long names.
 const (
@@ -16,10 +21,10 @@ const (
 const fastStream = 20
 
 // Room is how many bytes the results of a run take, as far as its plan tells: an upper guess.
-func (p *RunPlan) Room() int64 {
+func Room(p *runplan.RunPlan) int64 {
 	total := int64(roomRun)
 	for i := range p.Measurements {
-		total += min(p.Measurements[i].room(p.Execution.OnInvalid), mostRoom-total)
+		total += min(roomOf(&p.Measurements[i], p.Execution.OnInvalid), mostRoom-total)
 	}
 	return total
 }
@@ -35,48 +40,52 @@ func fold(bytes, n int64) int64 {
 	return bytes * n
 }
 
-func (m *Measurement) room(onInvalid string) int64 {
+func roomOf(m *runplan.Measurement, onInvalid string) int64 {
 	total := int64(0)
-	if m.Search != nil || m.Runner == RunnerExternal {
+	if m.Search != nil || m.Runner == runplan.RunnerExternal {
 		total += roomUnsaid
 	}
 	for i := range m.Stages {
-		total += roomStage + min(fold(m.row(), m.Stages[i].requests())+fold(roomText, int64(m.texts())), mostRoom-total)
+		rows, texts := fold(rowBytes(m.Record), mostSent(&m.Stages[i])), fold(roomText, textsOf(m.Record))
+		total += roomStage + min(rows+texts, mostRoom-total)
 	}
 	total = fold(total, int64(max(1, m.Samples)))
-	if onInvalid == InvalidRetry {
-		total = fold(total, MaxTries)
+	if onInvalid == runplan.InvalidRetry {
+		total = fold(total, runplan.MaxTries)
 	}
 	return total
 }
 
-func (m *Measurement) row() int64 {
+// rowBytes is what a request takes.
+func rowBytes(r *runplan.Record) int64 {
 	switch {
-	case m.Record == nil:
+	case r == nil:
 		return roomRow
-	case m.Record.Gaps:
+	case r.Gaps:
 		return roomRow + roomGaps
-	case m.Record.Parquet:
+	case r.Parquet:
 		return 2 * roomRow
 	}
 	return roomRow
 }
 
-func (m *Measurement) texts() int {
-	if m.Record == nil {
+// textsOf is the number of requests per stage whose texts are kept.
+func textsOf(r *runplan.Record) int64 {
+	if r == nil {
 		return 0
 	}
-	return m.Record.Texts
+	return int64(r.Texts)
 }
 
-// requests are those of a stage at most.
-func (s *Stage) requests() int64 {
+// mostSent is how many requests a stage sends at most.
+func mostSent(s *runplan.Stage) int64 {
 	if s.Requests > 0 {
 		return int64(s.Requests)
 	}
-	streams := s.Concurrency
-	if streams == 0 && s.Rate == 0 && s.Shape != ShapeTrace { // as much as the server takes, or a rate found on the way there
-		streams = cmp.Or(s.MaxInflight, Uncapped)
+	streams, of := s.Concurrency, shape.Of(s.Shape)
+	if streams == 0 && s.Rate == 0 && !of.Replays {
+		// As much as the server takes, or a rate found on the way there.
+		streams = cmp.Or(s.MaxInflight, runplan.Uncapped)
 	}
 	return int64(max(s.Rate, float64(streams*fastStream)) * s.Duration.D().Seconds())
 }
