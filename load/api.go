@@ -74,12 +74,5 @@ func (t *translator) setAPI(kind, path string) {
 	}
 }
 
-// promptForm reads how prompts are written: as the API takes them best, or as text whatever the API.
-func (t *translator) promptForm(v value) {
-	if v.set() {
-		t.m.API.PromptForm = promptForms()[v.word("auto", "text")]
-	}
-}
-
 // promptForms are the words for how prompts are written, as a plan has them.
 func promptForms() map[string]string { return map[string]string{"text": runplan.PromptText} }

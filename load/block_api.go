@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,9 +13,7 @@ import (
 // blockAPI translates how requests are put.
 func (t *translator) blockAPI(a *NativeAPI) {
 	kind := a.kind()
-	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(runplan.APIChat)
-	}
+	kind = cmp.Or(t.over.kind(), kind)
 	api := &t.m.API
 	api.Stream, api.VerifyTLS, api.ExactOutput = a.Stream, a.VerifyTLS, a.ExactOutput
 	t.setAPI(kind, a.Path)

@@ -49,14 +49,14 @@ func (s shapeWords) put(stage *runplan.Stage, load float64, arrival string) {
 // replace its own bounds.
 func (t *translator) overridden(b bounds, load float64) bounds {
 	if t.over.maxSeconds.set() {
-		b.duration = t.over.maxSeconds.positiveSeconds()
+		b.duration = t.over.duration()
 	}
 	if t.over.maxRequests.set() {
 		var value *float64
 		if load > 0 {
 			value = &load
 		}
-		b.requests = t.over.maxRequests.expand(value).integer(1)
+		b.requests = t.over.requests(value)
 	}
 	return b
 }

@@ -44,9 +44,8 @@ type Source struct {
 	Submitted bool              // the load is for a cluster, where no real tool is
 	Alone     bool              // no real tool is at hand: what is beyond the native generator is told in Translation.Beyond, and left out
 
-	// Overrides are the blocks overrides.benchmark and model_overrides.<model>.benchmark, weakest first.
-	// Their unknown fields are left to whoever read the file.
-	Overrides []Block
+	// Overrides are overrides.benchmark and model_overrides.<model>.benchmark, weakest first.
+	Overrides []OverrideLayer
 
 	Samples     int              // execution.samples; 0 means 1
 	SamplePause runplan.Duration // execution.sample_pause

@@ -63,7 +63,9 @@ func (t *translator) refuseEndless() {
 // finish decides who runs the load.
 func (t *translator) finish() {
 	t.refuseEndless()
-	t.promptForm(t.over.promptForm)
+	if t.over.promptForm.set() {
+		t.m.API.PromptForm = promptForms()[t.over.PromptForm]
+	}
 	if t.src.Alone {
 		t.beyond()
 	}

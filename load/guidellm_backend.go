@@ -12,7 +12,7 @@ func (t *translator) guideBackend(v value) {
 	}
 	kind := f.get("request_format", "request_type").requestType(runplan.APIChat)
 	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(runplan.APIChat)
+		kind = t.over.kind()
 	}
 	t.m.API.Stream = f.get("stream").booleanOr(true)
 	t.setAPI(kind, guideRoute(f.get("api_routes"), kind).text())

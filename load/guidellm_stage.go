@@ -45,10 +45,10 @@ func (t *translator) guideBounds(g guide, p point) bounds {
 		b.constraint(c, p.index)
 	}
 	if !g.own && t.over.maxSeconds.set() {
-		b.duration = t.over.maxSeconds.positiveSeconds()
+		b.duration = t.over.duration()
 	}
 	if !g.own && t.over.maxRequests.set() {
-		b.requests, b.answered = t.over.maxRequests.expand(p.load).integer(1), false
+		b.requests, b.answered = t.over.requests(p.load), false
 	}
 	if b.forAll.set() && !p.last {
 		b.forAll.needsTool("stopping_scope all of a duration or a request count")

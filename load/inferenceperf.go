@@ -60,7 +60,7 @@ func (t *translator) perfAPI(v value) {
 	f := v.fields()
 	kind := f.get("type").requestType(runplan.APICompletions)
 	if t.over.requestType.set() {
-		kind = t.over.requestType.requestType(runplan.APICompletions)
+		kind = t.over.kind()
 	}
 	t.m.API.Stream = f.get("streaming").boolean()
 	t.setAPI(kind, "")

@@ -39,7 +39,7 @@ func (r row) source(file string) load.Source {
 		src.Block.Node = nil
 	}
 	for i := range r.Overrides {
-		src.Overrides = append(src.Overrides, load.Block{File: file, Path: "overrides", Node: &r.Overrides[i]})
+		src.Overrides = append(src.Overrides, load.OverrideLayer{Block: load.Block{File: file, Path: "overrides", Node: &r.Overrides[i]}})
 	}
 	return src
 }

@@ -5,13 +5,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/generator/profiles"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/load"
 )
 
-// translate is load.Translate, of a native block too.
+// translate is load.Translate, of a native block and of overrides too.
 func translate(src load.Source) (load.Translation, problem.List) {
+	for i := range src.Overrides {
+		if found := readOverride(&src.Overrides[i]); found.Err() != nil {
+			return load.Translation{}, found
+		}
+	}
 	if src.Tool == load.Native {
 		if found := readNative(&src, false); found.Err() != nil {
 			return load.Translation{}, found
@@ -20,20 +26,45 @@ func translate(src load.Source) (load.Translation, problem.List) {
 	return load.Translate(src)
 }
 
+// readOverride reads a layer as the file of an experiment holds it, in one line.
+func readOverride(l *load.OverrideLayer) problem.List {
+	text := "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\nmetadata: {name: e}\nspec:\n" +
+		"  model: {name: acme/tiny-1b}\n  deployment_profile: sim\n" +
+		"  load: {data: {input: 1}, stages: [{rate: 1, duration: 1s}]}\n"
+	line, found := lineOf(l.Node)
+	if found.Err() != nil {
+		return found
+	}
+	set, found := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, "experiment.yaml", []byte(text+"  overrides: {benchmark: "+line+"}\n"))
+	if found.Err() == nil {
+		l.BenchmarkOverrides = set.Experiments[0].Spec.Overrides.Benchmark
+	}
+	return found
+}
+
+// lineOf writes a node in one line.
+func lineOf(n *yaml.Node) (string, problem.List) {
+	if n.Kind == yaml.DocumentNode {
+		n = n.Content[0]
+	}
+	n.Style |= yaml.FlowStyle
+	spellNulls(n)
+	line, err := yaml.Marshal(n)
+	if err != nil {
+		return "", problem.List{{Text: err.Error()}}
+	}
+	return strings.TrimRight(string(line), "\n"), nil
+}
+
 // readNative reads the block of src as the file of a profile holds it, in one line, and puts it in its place.
 func readNative(src *load.Source, lenient bool) problem.List {
 	text := "apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: profile}\nspec:\n  tool: native\n"
 	if n := src.Block.Node; n != nil {
-		if n.Kind == yaml.DocumentNode {
-			n = n.Content[0]
+		line, found := lineOf(n)
+		if found.Err() != nil {
+			return found
 		}
-		n.Style |= yaml.FlowStyle
-		spellNulls(n)
-		line, err := yaml.Marshal(n)
-		if err != nil {
-			return problem.List{{Text: err.Error()}}
-		}
-		text += "  load: " + strings.TrimRight(string(line), "\n") + "\n"
+		text += "  load: " + line + "\n"
 	}
 	set, found := spec.LoadBytes(spec.Options{CheckAll: true, Lenient: lenient}, "profile.yaml", []byte(text))
 	if found.Err() != nil {

@@ -1,9 +1,6 @@
 package load
 
 import (
-	"maps"
-	"strings"
-
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
@@ -28,7 +25,7 @@ type translator struct {
 
 func newTranslator(src Source) *translator {
 	f := &findings{lenient: src.Lenient}
-	t := &translator{findings: f, src: src, over: overrides{env: maps.Clone(src.Env)}}
+	t := &translator{findings: f, src: src}
 	n := src.Block.Node
 	if n != nil && n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
 		n = n.Content[0]
@@ -80,43 +77,4 @@ func (t *translator) translate() {
 	default:
 		t.block.errorf("tool: %s", notOneOf(t.m.Tool, []string{Native, GuideLLM, AIPerf, InferencePerf, VLLMBench, InferenceMAX}))
 	}
-}
-
-// overrides is the benchmark block of an experiment, layers already merged.
-type overrides struct {
-	rates, maxSeconds, maxRequests, requestType, promptForm value
-
-	env map[string]string
-}
-
-// OverrideEnv puts the variables of a stronger layer over those of env; one that is blank is removed.
-func OverrideEnv(env, stronger map[string]string) {
-	for name, text := range stronger {
-		if strings.TrimSpace(text) == "" {
-			delete(env, name)
-			continue
-		}
-		env[name] = text
-	}
-}
-
-func (t *translator) readOverrides() {
-	for _, o := range t.src.Overrides {
-		f := value{findings: t.findings, file: o.File}.at(o.Node, o.Path).fields()
-		replaced(&t.over.rates, f.get("rates"))
-		replaced(&t.over.maxSeconds, f.get("max_seconds"))
-		replaced(&t.over.maxRequests, f.get("max_requests"))
-		replaced(&t.over.requestType, f.get("request_type"))
-		replaced(&t.over.promptForm, f.get("prompt_form"))
-		if env := f.get("env").secretTexts(); len(env) > 0 {
-			if t.over.env == nil {
-				t.over.env = map[string]string{}
-			}
-			OverrideEnv(t.over.env, env)
-		}
-	}
-	if _, ok := t.over.env["GUIDELLM_OUTPUT_PATH"]; ok {
-		t.block.errorf("env GUIDELLM_OUTPUT_PATH is set by the runner: remove it")
-	}
-	t.m.Env = t.over.env
 }

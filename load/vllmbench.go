@@ -54,7 +54,7 @@ func (t *translator) vllmAPI(f *fields) {
 	}
 	path := f.get("endpoint")
 	if t.over.requestType.set() {
-		kind, path = t.over.requestType.requestType(kind), value{}
+		kind, path = t.over.kind(), value{}
 	}
 	t.setAPI(kind, path.text())
 	for _, h := range f.get("header", "headers").items() {

@@ -142,16 +142,17 @@ func blockOf(tool string) string {
 	return strings.ReplaceAll(tool, "-", "_")
 }
 
-// loadOverrides are the blocks that change the load, weakest first: the experiment's and the model's.
-func (p *point) loadOverrides(root *yaml.Node, model string) []load.Block {
-	var blocks []load.Block
-	for _, path := range []spec.Path{
-		{{Key: "spec"}, {Key: "overrides"}, {Key: "benchmark"}},
-		{{Key: "spec"}, {Key: "model_overrides"}, {Key: model}, {Key: "benchmark"}},
-	} {
-		if n := spec.Get(root, path); n != nil {
-			blocks = append(blocks, load.Block{File: p.exp.File, Path: path.String(), Node: n})
-		}
+// loadOverrides are the layers that change the load, weakest first: the experiment's and the model's.
+func (p *point) loadOverrides(root *yaml.Node, model string) []load.OverrideLayer {
+	place := func(path ...spec.Seg) load.Block {
+		whole := append(inSpec(path), spec.Seg{Key: "benchmark"})
+		return load.Block{File: p.exp.File, Path: whole.String(), Node: spec.Get(root, whole)}
 	}
-	return blocks
+	return []load.OverrideLayer{
+		{BenchmarkOverrides: p.spec("overrides").Overrides.Benchmark, Block: place(spec.Seg{Key: "overrides"})},
+		{
+			BenchmarkOverrides: p.spec("model_overrides").ModelOverrides[model].Benchmark,
+			Block:              place(spec.Seg{Key: "model_overrides"}, spec.Seg{Key: model}),
+		},
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load"
 )
 
 // block is where a profile keeps the words of one tool.
@@ -43,17 +44,9 @@ func (s *BenchmarkSpec) check() (out problem.Findings) {
 			out.Add(b.path, "required field is missing: tool %s needs it", s.Tool)
 		}
 	}
-	out.Under("env", checkLoadEnv(s.Env))
+	out.Under("env", load.CheckEnv(s.Env))
 	if s.Tool == "native" {
 		out.Under("load", s.Load.Check())
-	}
-	return out
-}
-
-// checkLoadEnv finds variables that the runner of the load sets itself.
-func checkLoadEnv(env map[string]string) (out problem.Findings) {
-	if _, ok := env["GUIDELLM_OUTPUT_PATH"]; ok {
-		out.Add("GUIDELLM_OUTPUT_PATH", "bflow sets this variable itself; remove it")
 	}
 	return out
 }

@@ -9,12 +9,12 @@ import (
 
 // Overrides beat the profiles. model_overrides has the same shape.
 type Overrides struct {
-	Images    ImageOverrides     `json:"images,omitempty" doc:"images to use"`
-	Scale     ScaleOverrides     `json:"scale,omitempty" doc:"number of pods and GPUs"`
-	LLMD      LLMDOverrides      `json:"llm_d,omitempty" doc:"only for platform llm-d; ignored on others"`
-	RHOAI     RHOAIOverrides     `json:"rhoai,omitempty" doc:"only for platform rhoai; ignored on others"`
-	Runtime   RuntimeOverrides   `json:"runtime,omitempty" doc:"settings of the model pods"`
-	Benchmark BenchmarkOverrides `json:"benchmark,omitempty" doc:"settings of the load"`
+	Images    ImageOverrides          `json:"images,omitempty" doc:"images to use"`
+	Scale     ScaleOverrides          `json:"scale,omitempty" doc:"number of pods and GPUs"`
+	LLMD      LLMDOverrides           `json:"llm_d,omitempty" doc:"only for platform llm-d; ignored on others"`
+	RHOAI     RHOAIOverrides          `json:"rhoai,omitempty" doc:"only for platform rhoai; ignored on others"`
+	Runtime   RuntimeOverrides        `json:"runtime,omitempty" doc:"settings of the model pods"`
+	Benchmark load.BenchmarkOverrides `json:"benchmark,omitempty" doc:"settings of the load"`
 }
 
 // ImageOverrides replaces images.
@@ -51,14 +51,4 @@ type RuntimeOverrides struct {
 	Placement          Replace[platform.Placement]  `json:"placement,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
 	Tolerations        Replace[[]corev1.Toleration] `json:"tolerations,omitzero" null:"clears" doc:"replaces the profile's value; empty clears it"`
 	Resources          *platform.Resources          `json:"resources,omitempty" doc:"changes to requests and limits; a block in model_overrides replaces the experiment's"`
-}
-
-// BenchmarkOverrides changes the load of a tool block.
-type BenchmarkOverrides struct {
-	Rates       load.List[float64] `json:"rates,omitempty" above:"0" doc:"load points of a guidellm profile; not an axis"`
-	MaxSeconds  int                `json:"max_seconds,omitempty" min:"1" unit:"s" doc:"replaces the time limit"`
-	MaxRequests load.Count         `json:"max_requests,omitzero" doc:"replaces the request limit: an integer or N*concurrency"`
-	RequestType string             `json:"request_type,omitempty" is:"requesttype" doc:"API of the requests"`
-	PromptForm  string             `json:"prompt_form,omitempty" enum:"auto|text" implied:"auto" doc:"text = words for every API, so that chat and completions send the same prompts"`
-	Env         map[string]string  `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables of the load pod, merged by name; an empty value removes the variable"`
 }

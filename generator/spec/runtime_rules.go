@@ -2,12 +2,17 @@ package spec
 
 import (
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load"
 	"bflow.dev/bflow/platform"
 )
 
 // check finds what is wrong with overrides whatever profile they meet.
 func (o *Overrides) check() (out problem.Findings) {
 	r := &o.Runtime
+	out.Under("runtime", CheckMounts(r.HostPaths.Value, nil))
+	out.Under("runtime.placement", r.Placement.Value.check())
+	out.Under("runtime.resources", r.Resources.check())
+	out.Under("benchmark.env", load.CheckEnv(o.Benchmark.Env))
 	out.Under("runtime", platform.CheckMounts(r.HostPaths.Value, nil))
 	out.Under("runtime.placement", r.Placement.Value.Check())
 	out.Under("runtime.resources", r.Resources.Check())
