@@ -9,14 +9,10 @@ import (
 // check finds what is wrong with overrides whatever profile they meet.
 func (o *Overrides) check() (out problem.Findings) {
 	r := &o.Runtime
-	out.Under("runtime", CheckMounts(r.HostPaths.Value, nil))
-	out.Under("runtime.placement", r.Placement.Value.check())
-	out.Under("runtime.resources", r.Resources.check())
-	out.Under("benchmark.env", load.CheckEnv(o.Benchmark.Env))
 	out.Under("runtime", platform.CheckMounts(r.HostPaths.Value, nil))
 	out.Under("runtime.placement", r.Placement.Value.Check())
 	out.Under("runtime.resources", r.Resources.Check())
-	out.Under("benchmark.env", checkLoadEnv(o.Benchmark.Env))
+	out.Under("benchmark.env", load.CheckEnv(o.Benchmark.Env))
 	return out
 }
 
