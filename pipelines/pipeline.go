@@ -62,7 +62,7 @@ func (s Shape) TaskNames() []string {
 // near is a task that runs where the server under test does.
 func (s Shape) near(p part) part {
 	if s.Remote {
-		return away(p)
+		return withLauncher(p)
 	}
 	return p
 }

@@ -17,7 +17,7 @@ const FinishKeep = contract.Finish + "-keep"
 // parts describes every Task, in the order of a run.
 func parts() []part {
 	return []part{provision(), smoketest(), loadGen(), release(), collect(), mlflowPush(), finish(), finishKeep(),
-		away(smoketest()), away(loadGen()), away(collect())}
+		withLauncher(smoketest()), withLauncher(loadGen()), withLauncher(collect())}
 }
 
 // withAPIKey appends the params that name the API key of the server under test.

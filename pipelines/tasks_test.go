@@ -90,7 +90,7 @@ func TestCredentialsComeFromSecretsOnly(t *testing.T) {
 func TestTheKeyOfTheServerGoesToWhoAsksIt(t *testing.T) {
 	asks := []string{
 		contract.Provision, contract.Smoketest, contract.LoadGen, contract.Release,
-		Away(contract.Smoketest), Away(contract.LoadGen),
+		RemoteTask(contract.Smoketest), RemoteTask(contract.LoadGen),
 	}
 	for _, task := range makeTasks(t) {
 		want := slices.Contains(asks, task.Name)
@@ -112,7 +112,8 @@ func TestTasksSayWhatResumingDoesWithThem(t *testing.T) {
 		contract.Provision: contract.ResumeRepeat, contract.Smoketest: contract.ResumeRepeat,
 		contract.LoadGen: contract.ResumeRestart,
 	}
-	want[Away(contract.Smoketest)], want[Away(contract.LoadGen)] = contract.ResumeRepeat, contract.ResumeRestart
+	want[RemoteTask(contract.Smoketest)], want[RemoteTask(contract.LoadGen)] = contract.ResumeRepeat,
+		contract.ResumeRestart
 	for _, task := range makeTasks(t) {
 		if got := task.Annotations[contract.AnnotationResume]; got != want[task.Name] {
 			t.Errorf("%s: got %q, want %q", task.Name, got, want[task.Name])
@@ -178,7 +179,7 @@ func TestTasksOfARemoteTargetRunThere(t *testing.T) {
 		t.Errorf("the load generator gets %+v", load.Params)
 	}
 	for _, task := range makeTasks(t) {
-		if task.Name != Away(contract.LoadGen) {
+		if task.Name != RemoteTask(contract.LoadGen) {
 			continue
 		}
 		args := strings.Join(task.Spec.Steps[0].Args, " ")

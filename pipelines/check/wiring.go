@@ -26,7 +26,7 @@ func wiring(b pipelines.Bundle) []error {
 	}
 	for _, p := range b.Pipelines {
 		w.in = fmt.Sprintf("Pipeline %q", p.Name)
-		w.pipeline(p)
+		w.checkPipeline(p)
 	}
 	for _, r := range b.PipelineRuns {
 		w.in = fmt.Sprintf("PipelineRun %q", r.Name+r.GenerateName)
@@ -43,31 +43,31 @@ type wire struct {
 	problems   []error
 }
 
-func (w *wire) problem(format string, args ...any) {
+func (w *wire) report(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Errorf("%s: %s", w.in, fmt.Sprintf(format, args...)))
 }
 
-func (w *wire) pipeline(p *tektonv1.Pipeline) {
+func (w *wire) checkPipeline(p *tektonv1.Pipeline) {
 	written := map[string][]tektonv1.TaskResult{}
 	for _, pt := range slices.Concat(p.Spec.Tasks, p.Spec.Finally) {
 		task := w.task(p, &pt)
 		if task == nil {
-			w.problem("task %q refers to Task %q, which is not there", pt.Name, taskName(pt.TaskRef))
+			w.report("task %q refers to Task %q, which is not there", pt.Name, taskName(pt.TaskRef))
 			continue
 		}
 		written[pt.Name] = task.Results
-		w.params("task "+pt.Name, task.Params, pt.Params)
-		w.taskWorkspaces(p, &pt, task)
+		w.checkParams("task "+pt.Name, task.Params, pt.Params)
+		w.checkTaskWorkspaces(p, &pt, task)
 	}
 	for _, pt := range slices.Concat(p.Spec.Tasks, p.Spec.Finally) {
 		for _, ref := range tektonv1.PipelineTaskResultRefs(&pt) {
-			w.result("task "+pt.Name, written, ref)
+			w.checkResult("task "+pt.Name, written, ref)
 		}
 	}
 	for _, r := range p.Spec.Results {
 		expressions, _ := r.GetVarSubstitutionExpressions()
 		for _, ref := range tektonv1.NewResultRefs(expressions) {
-			w.result("result "+r.Name, written, ref)
+			w.checkResult("result "+r.Name, written, ref)
 		}
 	}
 }
@@ -102,8 +102,8 @@ func orBundled(name string, params tektonv1.Params) string {
 	return name
 }
 
-// params checks bindings against declarations. An extra param is legal at run time, and always a typing error.
-func (w *wire) params(where string, declared tektonv1.ParamSpecs, bound tektonv1.Params) {
+// checkParams checks bindings against declarations. An extra param is legal at run time, and always a typing error.
+func (w *wire) checkParams(where string, declared tektonv1.ParamSpecs, bound tektonv1.Params) {
 	given := map[string]tektonv1.ParamType{}
 	for _, p := range bound {
 		given[p.Name] = p.Value.Type
@@ -112,18 +112,18 @@ func (w *wire) params(where string, declared tektonv1.ParamSpecs, bound tektonv1
 		kind, ok := given[spec.Name]
 		switch {
 		case !ok && spec.Default == nil:
-			w.problem("%s does not bind param %q", where, spec.Name)
+			w.report("%s does not bind param %q", where, spec.Name)
 		case ok && kind != spec.Type:
-			w.problem("%s binds param %q as %s, want %s", where, spec.Name, kind, spec.Type)
+			w.report("%s binds param %q as %s, want %s", where, spec.Name, kind, spec.Type)
 		}
 		delete(given, spec.Name)
 	}
 	for name := range given {
-		w.problem("%s binds param %q, which is not declared", where, name)
+		w.report("%s binds param %q, which is not declared", where, name)
 	}
 }
 
-func (w *wire) taskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, task *tektonv1.TaskSpec) {
+func (w *wire) checkTaskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, task *tektonv1.TaskSpec) {
 	outer := map[string]bool{} // workspace of the Pipeline -> optional
 	for _, ws := range p.Spec.Workspaces {
 		outer[ws.Name] = ws.Optional
@@ -137,32 +137,32 @@ func (w *wire) taskWorkspaces(p *tektonv1.Pipeline, pt *tektonv1.PipelineTask, t
 		optional, declared := outer[name]
 		switch {
 		case !ok && !ws.Optional:
-			w.problem("task %s does not bind workspace %q", pt.Name, ws.Name)
+			w.report("task %s does not bind workspace %q", pt.Name, ws.Name)
 		case ok && !declared:
-			w.problem("task %s binds workspace %q to %q, which the Pipeline does not declare", pt.Name, ws.Name, name)
+			w.report("task %s binds workspace %q to %q, which the Pipeline does not declare", pt.Name, ws.Name, name)
 		case ok && optional && !ws.Optional:
-			w.problem("task %s needs workspace %q, which is optional in the Pipeline", pt.Name, ws.Name)
+			w.report("task %s needs workspace %q, which is optional in the Pipeline", pt.Name, ws.Name)
 		}
 		delete(bound, ws.Name)
 	}
 	for name := range bound {
-		w.problem("task %s binds workspace %q, which its Task does not declare", pt.Name, name)
+		w.report("task %s binds workspace %q, which its Task does not declare", pt.Name, name)
 	}
 }
 
-func (w *wire) result(where string, written map[string][]tektonv1.TaskResult, ref *tektonv1.ResultRef) {
+func (w *wire) checkResult(where string, written map[string][]tektonv1.TaskResult, ref *tektonv1.ResultRef) {
 	results, ok := written[ref.PipelineTask]
 	if !ok {
-		w.problem("%s reads a result of task %q, which is not there", where, ref.PipelineTask)
+		w.report("%s reads a result of task %q, which is not there", where, ref.PipelineTask)
 		return
 	}
 	at := slices.IndexFunc(results, func(r tektonv1.TaskResult) bool { return r.Name == ref.Result })
 	if at < 0 {
-		w.problem("%s reads result %q, which task %q does not write", where, ref.Result, ref.PipelineTask)
+		w.report("%s reads result %q, which task %q does not write", where, ref.Result, ref.PipelineTask)
 		return
 	}
 	if kind := results[at].Type; kind != tektonv1.ResultsTypeString {
-		w.problem("%s reads result %q of task %q as text, but it is %s", where, ref.Result, ref.PipelineTask, kind)
+		w.report("%s reads result %q of task %q as text, but it is %s", where, ref.Result, ref.PipelineTask, kind)
 	}
 }
 
@@ -172,15 +172,15 @@ func (w *wire) run(r *tektonv1.PipelineRun) {
 	}
 	p := w.pipelines[pipelineName(r)]
 	if p == nil || p.Namespace != r.Namespace && r.Spec.PipelineRef.Resolver == "" {
-		w.problem("refers to Pipeline %q, which is not there", pipelineName(r))
+		w.report("refers to Pipeline %q, which is not there", pipelineName(r))
 		return
 	}
-	w.params("it", p.Spec.Params, r.Spec.Params)
+	w.checkParams("it", p.Spec.Params, r.Spec.Params)
 	w.runWorkspaces(p, r)
 	for _, spec := range r.Spec.TaskRunSpecs {
 		if !slices.ContainsFunc(slices.Concat(p.Spec.Tasks, p.Spec.Finally),
 			func(t tektonv1.PipelineTask) bool { return t.Name == spec.PipelineTaskName }) {
-			w.problem("taskRunSpecs names task %q, which Pipeline %q does not have", spec.PipelineTaskName, p.Name)
+			w.report("taskRunSpecs names task %q, which Pipeline %q does not have", spec.PipelineTaskName, p.Name)
 		}
 	}
 }
@@ -197,16 +197,16 @@ func (w *wire) runWorkspaces(p *tektonv1.Pipeline, r *tektonv1.PipelineRun) {
 	for _, ws := range r.Spec.Workspaces {
 		bound[ws.Name] = true
 		if ws.ConfigMap != nil && !w.configMaps[r.Namespace+"/"+ws.ConfigMap.Name] {
-			w.problem("workspace %q is ConfigMap %q, which is not there", ws.Name, ws.ConfigMap.Name)
+			w.report("workspace %q is ConfigMap %q, which is not there", ws.Name, ws.ConfigMap.Name)
 		}
 	}
 	for _, ws := range p.Spec.Workspaces {
 		if !bound[ws.Name] && !ws.Optional {
-			w.problem("does not bind workspace %q", ws.Name)
+			w.report("does not bind workspace %q", ws.Name)
 		}
 		delete(bound, ws.Name)
 	}
 	for name := range bound {
-		w.problem("binds workspace %q, which Pipeline %q does not declare", name, p.Name)
+		w.report("binds workspace %q, which Pipeline %q does not declare", name, p.Name)
 	}
 }

@@ -22,10 +22,10 @@ func (p *program) check(o Options) []Refusal {
 		}
 	}
 	for _, b := range p.run.Spec.Workspaces {
-		c.binding(p.scope.binding(b))
+		c.checkBinding(p.scope.binding(b))
 	}
 	for _, pt := range p.all() {
-		c.task(pt)
+		c.checkTask(pt)
 	}
 	return c.found
 }
@@ -44,34 +44,34 @@ func (c *checker) refuse(where, why string, args ...any) {
 	}
 }
 
-func (c *checker) binding(b v1.WorkspaceBinding) {
+func (c *checker) checkBinding(b v1.WorkspaceBinding) {
 	where := fmt.Sprintf("workspace %q", b.Name)
 	switch {
 	case b.CSI != nil:
 		c.refuse(where, "a CSI volume is not a folder")
 	case b.Projected != nil:
-		c.projected(where, b.Projected)
+		c.checkProjected(where, b.Projected)
 	case b.ConfigMap != nil:
-		c.configMap(where, b.ConfigMap)
+		c.checkConfigMap(where, b.ConfigMap)
 	case b.Secret != nil:
-		c.secret(where, b.Secret)
+		c.checkSecret(where, b.Secret)
 	}
 }
 
-func (c *checker) configMap(where string, source *corev1.ConfigMapVolumeSource) {
+func (c *checker) checkConfigMap(where string, source *corev1.ConfigMapVolumeSource) {
 	if c.p.configs[source.Name] == nil && !isTrue(source.Optional) {
 		c.refuse(where, "ConfigMap %q is not among the documents", source.Name)
 	}
 }
 
-func (c *checker) secret(where string, source *corev1.SecretVolumeSource) {
+func (c *checker) checkSecret(where string, source *corev1.SecretVolumeSource) {
 	known := secrets{c.o.Env, c.o.SecretEnv}.all(source.SecretName)
 	if len(known) == 0 && !isTrue(source.Optional) {
 		c.refuse(where, "Secret %q has no value on this host; map its keys to variables", source.SecretName)
 	}
 }
 
-func (c *checker) projected(where string, source *corev1.ProjectedVolumeSource) {
+func (c *checker) checkProjected(where string, source *corev1.ProjectedVolumeSource) {
 	for _, s := range source.Sources {
 		if s.Secret == nil {
 			c.refuse(where, "only Secrets are projected here")
@@ -86,7 +86,7 @@ func (c *checker) projected(where string, source *corev1.ProjectedVolumeSource) 
 	}
 }
 
-func (c *checker) task(pt *v1.PipelineTask) {
+func (c *checker) checkTask(pt *v1.PipelineTask) {
 	where, b := taskWhere(pt.Name), c.p.bodies[pt.Name]
 	for _, w := range pt.When {
 		if w.CEL != "" {
@@ -96,10 +96,10 @@ func (c *checker) task(pt *v1.PipelineTask) {
 	if len(b.spec.Sidecars) > 0 {
 		c.refuse(where, "sidecars do not run as processes")
 	}
-	c.params(where, pt, b)
-	c.workspaces(where, pt, b)
+	c.checkParams(where, pt, b)
+	c.checkWorkspaces(where, pt, b)
 	for _, v := range b.spec.Volumes {
-		c.volume(where, v)
+		c.checkVolume(where, v)
 	}
 	run := taskRun{pt: pt, body: b}
 	steps, err := run.steps()
@@ -107,12 +107,12 @@ func (c *checker) task(pt *v1.PipelineTask) {
 		c.refuse(where, "%v", err)
 	}
 	for i := range steps {
-		c.step(fmt.Sprintf("%s, step %q", where, steps[i].Name), &steps[i])
+		c.checkStep(fmt.Sprintf("%s, step %q", where, steps[i].Name), &steps[i])
 	}
 }
 
-// params checks that the required params of a Task are given.
-func (c *checker) params(where string, pt *v1.PipelineTask, b body) {
+// checkParams checks that the required params of a Task are given.
+func (c *checker) checkParams(where string, pt *v1.PipelineTask, b body) {
 	given := pt.Params.ExtractNames()
 	if pt.IsMatrixed() {
 		given = given.Union(pt.Matrix.GetAllParams().ExtractNames())
@@ -127,7 +127,7 @@ func (c *checker) params(where string, pt *v1.PipelineTask, b body) {
 	}
 }
 
-func (c *checker) workspaces(where string, pt *v1.PipelineTask, b body) {
+func (c *checker) checkWorkspaces(where string, pt *v1.PipelineTask, b body) {
 	bound := c.p.bindings(pt)
 	for _, w := range b.spec.Workspaces {
 		if _, ok := bound[w.Name]; !ok && !w.Optional {
@@ -136,20 +136,20 @@ func (c *checker) workspaces(where string, pt *v1.PipelineTask, b body) {
 	}
 }
 
-// volume refuses what is neither a folder nor files.
-func (c *checker) volume(where string, v corev1.Volume) {
+// checkVolume refuses what is neither a folder nor files.
+func (c *checker) checkVolume(where string, v corev1.Volume) {
 	where = fmt.Sprintf("%s, volume %q", where, v.Name)
 	switch {
 	case v.ConfigMap != nil:
-		c.configMap(where, v.ConfigMap)
+		c.checkConfigMap(where, v.ConfigMap)
 	case v.Secret != nil:
-		c.secret(where, v.Secret)
+		c.checkSecret(where, v.Secret)
 	case v.EmptyDir == nil && v.PersistentVolumeClaim == nil:
 		c.refuse(where, "its kind is not a folder")
 	}
 }
 
-func (c *checker) step(where string, s *v1.Step) {
+func (c *checker) checkStep(where string, s *v1.Step) {
 	_, mapped := c.o.HostImages[s.Image]
 	for _, row := range []struct {
 		is  bool
@@ -174,7 +174,7 @@ func (c *checker) step(where string, s *v1.Step) {
 		}
 	}
 	for _, v := range s.Env {
-		c.variable(where, v)
+		c.checkVariable(where, v)
 	}
 }
 
@@ -185,9 +185,9 @@ func notOurs(s *v1.Step) string {
 	return fmt.Sprintf("image %q with command %q is not ours", s.Image, s.Command[0])
 }
 
-// variable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left for
-// the run to find.
-func (c *checker) variable(where string, v corev1.EnvVar) {
+// checkVariable refuses a value that cannot be found. One whose Secret or ConfigMap has a variable for a name is left
+// for the run to find.
+func (c *checker) checkVariable(where string, v corev1.EnvVar) {
 	if v.ValueFrom == nil || podOnly(v) {
 		return
 	}

@@ -79,15 +79,15 @@ func Resume(ctx context.Context, o Options) (Status, error) {
 	return held.execute(ctx, o, before.finished)
 }
 
-// held is a run directory that this process holds.
-type held struct {
+// lockedRun is a run directory that this process holds.
+type lockedRun struct {
 	lock    *os.File
 	journal *journal
 	records []Record
 }
 
 // open makes the run directory where it is missing and takes it. It completes o.
-func (o *Options) open() (*held, error) {
+func (o *Options) open() (*lockedRun, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (o *Options) open() (*held, error) {
 		unlock(lock)
 		return nil, err
 	}
-	return &held{lock, journal, records}, nil
+	return &lockedRun{lock, journal, records}, nil
 }
 
 func (o *Options) complete() error {
@@ -136,13 +136,13 @@ func (o *Options) complete() error {
 	return nil
 }
 
-func (h *held) close() {
+func (h *lockedRun) close() {
 	h.journal.close()
 	unlock(h.lock)
 }
 
 // execute runs one attempt; kept holds the tasks that finished in earlier ones.
-func (h *held) execute(ctx context.Context, o Options, finished map[string]Task) (Status, error) {
+func (h *lockedRun) execute(ctx context.Context, o Options, finished map[string]Task) (Status, error) {
 	program, refusals := link(o)
 	if len(refusals) > 0 {
 		return Status{}, &RefusedError{refusals}

@@ -23,7 +23,7 @@ type executor struct {
 	launcher *launcher
 	lifeline *os.File        // read end, which every step inherits
 	kept     map[string]Task // tasks of earlier attempts that need not run again
-	over     *ending         // the timeout of a phase, when one was reached
+	over     *stopCause      // the timeout of a phase, when one was reached
 
 	mu        sync.Mutex
 	temporary []string // folders outside the run directory
@@ -39,20 +39,20 @@ func (e *executor) attempt(ctx context.Context) error {
 	e.lifeline, e.launcher = read, newLauncher()
 	defer e.clear()
 	defer e.launcher.close()
-	e.work(ctx)
+	e.runPhases(ctx)
 	write.Close() // ends what steps left running in the background
 	return errors.Join(e.ledger.err(), sweep(e.o.RunDir, e.grace()))
 }
 
 // grace is how long background processes get after the run; none after a hard stop.
 func (e *executor) grace() time.Duration {
-	if e.stopped() {
+	if e.isStopped() {
 		return 0
 	}
 	return e.o.Grace
 }
 
-func (e *executor) stopped() bool {
+func (e *executor) isStopped() bool {
 	select {
 	case <-e.o.Stop:
 		return true
@@ -61,9 +61,9 @@ func (e *executor) stopped() bool {
 	}
 }
 
-// work runs the tasks, then the finally tasks, each phase in its time.
-func (e *executor) work(ctx context.Context) {
-	if e.ledger.record(e.opening()); e.ledger.err() != nil {
+// runPhases runs the tasks, then the finally tasks, each phase in its time.
+func (e *executor) runPhases(ctx context.Context) {
+	if e.ledger.record(e.firstRecord()); e.ledger.err() != nil {
 		return // nothing has started
 	}
 	root, cancelRoot := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -71,7 +71,7 @@ func (e *executor) work(ctx context.Context) {
 	defer e.onStop(cancelRoot)()
 	root, stop := limit(root, e.program.run.PipelineTimeout(ctx), "timeouts.pipeline")
 	defer stop()
-	e.tasks(ctx, root)
+	e.runTasks(ctx, root)
 	if len(e.program.spec.Finally) > 0 {
 		e.ledger.record(Record{Kind: FinallyStarted})
 		phase, stop := limit(root, phaseTimeout(e.program.run.FinallyTimeout()), "timeouts.finally")
@@ -79,23 +79,23 @@ func (e *executor) work(ctx context.Context) {
 		e.noteTimeout(phase)
 		stop()
 	}
-	e.ledger.record(e.closing(ctx, root))
+	e.ledger.record(e.lastRecord(ctx, root))
 }
 
-// tasks runs the graph until it is done, ctx ends, its time is over or the journal can no longer be written.
-func (e *executor) tasks(ctx, root context.Context) {
+// runTasks runs the graph until it is done, ctx ends, its time is over or the journal can no longer be written.
+func (e *executor) runTasks(ctx, root context.Context) {
 	phase, stop := limit(root, phaseTimeout(e.program.run.TasksTimeout()), "timeouts.tasks")
 	defer stop()
 	phase, cancel := context.WithCancelCause(phase)
 	defer cancel(nil)
 	e.ledger.onBroken = func(err error) {
-		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run could not be recorded: " + err.Error()})
+		cancel(&stopCause{Cancelled, v1.TaskRunReasonCancelled.String(), "the run could not be recorded: " + err.Error()})
 	}
 	defer step.AfterFunc(ctx, func() {
 		e.ledger.record(Record{
 			Kind: CancelRequested, Reason: v1.PipelineRunReasonCancelledRunningFinally.String(), Message: "cancelled",
 		})
-		cancel(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was cancelled"})
+		cancel(&stopCause{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was cancelled"})
 	})()
 	e.runGraph(phase)
 	e.noteTimeout(phase)
@@ -103,7 +103,7 @@ func (e *executor) tasks(ctx, root context.Context) {
 
 // noteTimeout keeps the timeout that phase reached, if it did.
 func (e *executor) noteTimeout(phase context.Context) {
-	var why *ending
+	var why *stopCause
 	if errors.As(context.Cause(phase), &why) && why.state == TimedOut && e.over == nil {
 		e.over = why
 	}
@@ -116,7 +116,7 @@ func (e *executor) onStop(cancelRoot context.CancelCauseFunc) func() {
 	watching.Go(func() {
 		select {
 		case <-e.o.Stop:
-			cancelRoot(&ending{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was stopped at once"})
+			cancelRoot(&stopCause{Cancelled, v1.TaskRunReasonCancelled.String(), "the run was stopped at once"})
 		case <-done:
 		}
 	})
@@ -126,7 +126,7 @@ func (e *executor) onStop(cancelRoot context.CancelCauseFunc) func() {
 	}
 }
 
-func (e *executor) opening() Record {
+func (e *executor) firstRecord() Record {
 	return Record{
 		Kind: AttemptStarted, RunID: e.o.RunID, Pipeline: e.program.pipeline,
 		Matrix: e.program.run.Labels[contract.LabelMatrix], Attempt: e.o.Attempt, PID: os.Getpid(),
@@ -161,7 +161,7 @@ func limit(ctx context.Context, d time.Duration, name string) (context.Context, 
 	if d <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &ending{
+	return context.WithTimeoutCause(ctx, d, &stopCause{
 		TimedOut, v1.TaskRunReasonTimedOut.String(), fmt.Sprintf("%s of %s is over", name, d),
 	})
 }

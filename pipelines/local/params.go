@@ -30,7 +30,7 @@ func bindParams(specs v1.ParamSpecs, given v1.Params, scope values) (v1.Params, 
 	}
 	bound := make(v1.Params, 0, len(specs)+len(given))
 	for _, p := range given {
-		if err := fits(specs, p.Name, byName[p.Name]); err != nil {
+		if err := checkParam(specs, p.Name, byName[p.Name]); err != nil {
 			return nil, err
 		}
 		bound = append(bound, v1.Param{Name: p.Name, Value: byName[p.Name]})
@@ -61,9 +61,9 @@ func bindDefaults(bound, open v1.Params, scope values) (v1.Params, error) {
 	return bound, nil
 }
 
-// fits checks that the value of param name has the declared type, is one of the allowed ones and, for an object, has
-// all declared keys.
-func fits(specs v1.ParamSpecs, name string, value v1.ParamValue) error {
+// checkParam checks that the value of param name has the declared type, is one of the allowed ones and, for an object,
+// has all declared keys.
+func checkParam(specs v1.ParamSpecs, name string, value v1.ParamValue) error {
 	for _, spec := range specs {
 		if spec.Name != name || spec.Type == "" {
 			continue

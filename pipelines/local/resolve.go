@@ -14,8 +14,8 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// stand is the program of this host that stands in for the first word of a step's command.
-type stand struct {
+// substitute is the program of this host that stands in for the first word of a step's command.
+type substitute struct {
 	kind string // sibling, self or host
 	argv []string
 }
@@ -31,32 +31,32 @@ func ours(s *v1.Step) (string, bool) {
 
 // program finds what runs s: the sibling binary, else this very one, or a program or script of the host for an allowed
 // image. A script is written into r.
-func (o Options) program(s *v1.Step, r room) (stand, error) {
+func (o Options) program(s *v1.Step, r room) (substitute, error) {
 	if name, ok := ours(s); ok {
 		if path := filepath.Join(o.BinDir, name); o.BinDir != "" && executable(path) {
-			return stand{"sibling", []string{path}}, nil
+			return substitute{"sibling", []string{path}}, nil
 		}
 		if o.Self == "" {
-			return stand{}, fmt.Errorf("program %q is not in %q; build it there", name, o.BinDir)
+			return substitute{}, fmt.Errorf("program %q is not in %q; build it there", name, o.BinDir)
 		}
-		return stand{"self", []string{o.Self, "step", name}}, nil
+		return substitute{"self", []string{o.Self, "step", name}}, nil
 	}
 	root, ok := o.HostImages[s.Image]
 	switch {
 	case !ok:
-		return stand{}, fmt.Errorf("image %q is not ours", s.Image)
+		return substitute{}, fmt.Errorf("image %q is not ours", s.Image)
 	case s.Script != "":
 		path := filepath.Join(r.step(s.Name), "script")
-		return stand{"host", []string{path}}, writeScript(path, s.Script)
+		return substitute{"host", []string{path}}, writeScript(path, s.Script)
 	}
 	if filepath.IsAbs(s.Command[0]) {
-		return stand{"host", []string{filepath.Join(root, s.Command[0])}}, nil
+		return substitute{"host", []string{filepath.Join(root, s.Command[0])}}, nil
 	}
 	path, err := exec.LookPath(s.Command[0])
 	if err != nil {
-		return stand{}, fmt.Errorf("finding program of image %q: %w", s.Image, err)
+		return substitute{}, fmt.Errorf("finding program of image %q: %w", s.Image, err)
 	}
-	return stand{"host", []string{path}}, nil
+	return substitute{"host", []string{path}}, nil
 }
 
 func executable(path string) bool {

@@ -16,14 +16,14 @@ import (
 // size, so a Pipeline that passes here must not fail there.
 const maxResultBytes = 4096
 
-// declared is a result with its type, of a Task or of a step.
-type declared struct {
+// declaredResult is a result with its type, of a Task or of a step.
+type declaredResult struct {
 	name string
 	kind v1.ResultsType
 }
 
 // readResults reads the files that steps wrote below dir, one per result; a result without a file is left out.
-func readResults(dir string, wanted []declared) (Results, error) {
+func readResults(dir string, wanted []declaredResult) (Results, error) {
 	out := Results{}
 	total := 0
 	for _, w := range wanted {
@@ -48,7 +48,7 @@ func readResults(dir string, wanted []declared) (Results, error) {
 }
 
 // parseResult reads text as the declared type: JSON for arrays and objects of strings.
-func parseResult(text string, w declared) (v1.ParamValue, error) {
+func parseResult(text string, w declaredResult) (v1.ParamValue, error) {
 	value := v1.ParamValue{Type: v1.ParamType(w.kind)}
 	var err error
 	switch w.kind {
@@ -67,10 +67,10 @@ func parseResult(text string, w declared) (v1.ParamValue, error) {
 
 // taskResults are the results of a TaskRun: files, and values that name results of its steps.
 func taskResults(spec *v1.TaskSpec, dir string, scope values) (Results, error) {
-	var files []declared
+	var files []declaredResult
 	for _, r := range spec.Results {
 		if r.Value == nil {
-			files = append(files, declared{r.Name, r.Type})
+			files = append(files, declaredResult{r.Name, r.Type})
 		}
 	}
 	read, err := readResults(dir, files)

@@ -16,7 +16,7 @@ func (e *executor) skipReason(
 	switch {
 	case ctx.Err() != nil:
 		return contextSkip(ctx)
-	case stopping(state):
+	case isStopping(state):
 		return v1.StoppingSkip
 	case !pt.When.AllowsExecution(nil):
 		return v1.WhenExpressionsSkip
@@ -47,7 +47,7 @@ func finallySkipReason(ctx context.Context, pt *v1.PipelineTask, missing *v1.Res
 
 // contextSkip says why nothing starts any more.
 func contextSkip(ctx context.Context) v1.SkippingReason {
-	var why *ending
+	var why *stopCause
 	if !errors.As(context.Cause(ctx), &why) || why.state != TimedOut {
 		return v1.GracefullyCancelledSkip
 	}
@@ -61,18 +61,18 @@ func contextSkip(ctx context.Context) v1.SkippingReason {
 	}
 }
 
-// stopping reports whether a task has failed whose failure stops the Pipeline.
-func stopping(state Status) bool {
+// isStopping reports whether a task has failed whose failure stops the Pipeline.
+func isStopping(state Status) bool {
 	for _, t := range state.Tasks {
-		if !t.Finally && fell(t) && !t.Ignored {
+		if !t.Finally && hasFailed(t) && !t.Ignored {
 			return true
 		}
 	}
 	return false
 }
 
-// fell reports whether t ran and did not succeed.
-func fell(t Task) bool { return t.State == Failed || t.State == TimedOut || t.State == Cancelled }
+// hasFailed reports whether t ran and did not succeed.
+func hasFailed(t Task) bool { return t.State == Failed || t.State == TimedOut || t.State == Cancelled }
 
 // parentSkipped reports whether something pt waits for was skipped, other than by its own when expressions.
 func (e *executor) parentSkipped(state Status, name string) bool {
@@ -160,7 +160,7 @@ func statusValues(state Status) values {
 		switch {
 		case t.State == Succeeded:
 			status = "Succeeded"
-		case fell(t):
+		case hasFailed(t):
 			status, all = "Failed", "Failed"
 		case all != "Failed":
 			all = "Completed"

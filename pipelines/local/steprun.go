@@ -26,14 +26,14 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 		scope.strings["step.results."+res.Name+".path"] = filepath.Join(r.stepResults(s.Name), res.Name)
 	}
 	if err := os.MkdirAll(r.stepResults(s.Name), 0o755); err != nil {
-		return failed(fmt.Errorf("step %q: %w", s.Name, err))
+		return failure(fmt.Errorf("step %q: %w", s.Name, err))
 	}
 	paths := m.of(s)
 	paths.step(s)
 	container.ApplyStepReplacements(s, scope.strings, scope.arrays)
 	if s.Timeout != nil && s.Timeout.Duration > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, s.Timeout.Duration, &ending{Failed, v1.TaskRunReasonFailed.String(),
+		ctx, cancel = context.WithTimeoutCause(ctx, s.Timeout.Duration, &stopCause{Failed, v1.TaskRunReasonFailed.String(),
 			fmt.Sprintf("step %q took longer than its timeout of %s", s.Name, s.Timeout.Duration)})
 		defer cancel()
 	}
@@ -43,19 +43,19 @@ func (t *taskRun) step(ctx context.Context, s *v1.Step, r room, scope values, m 
 	before := cgroup.Own().Kills
 	code, err := t.process(ctx, s, r, paths)
 	if err != nil {
-		return failed(fmt.Errorf("step %q: %w", s.Name, err))
+		return failure(fmt.Errorf("step %q: %w", s.Name, err))
 	}
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
 	if code != 0 && s.OnError != v1.Continue {
-		reason, killed := fall(code, cgroup.Own().Kills > before)
-		out := failed(fmt.Errorf("step %q exited with code %d%s%s", s.Name, code, killed, t.lastWords(s.Name)))
+		reason, killed := exitReason(code, cgroup.Own().Kills > before)
+		out := failure(fmt.Errorf("step %q exited with code %d%s%s", s.Name, code, killed, t.lastWords(s.Name)))
 		out.exitCode, out.reason = code, reason
 		return out
 	}
 	if err := t.leave(s, r, scope, code); err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	return outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
 }
@@ -66,9 +66,9 @@ func (t *taskRun) leave(s *v1.Step, r room, scope values, code int) error {
 	_ = os.WriteFile(r.exitCode(s.Name), []byte(strconv.Itoa(code)), 0o644)
 	scope.strings["steps.step-"+s.Name+".exitCode.path"] = r.exitCode(s.Name)
 	scope.strings["steps."+s.Name+".exitCode.path"] = r.exitCode(s.Name)
-	var wanted []declared
+	var wanted []declaredResult
 	for _, res := range s.Results {
-		wanted = append(wanted, declared{res.Name, res.Type})
+		wanted = append(wanted, declaredResult{res.Name, res.Type})
 	}
 	results, err := readResults(r.stepResults(s.Name), wanted)
 	if err != nil {
@@ -140,10 +140,10 @@ func (t *taskRun) environ(s *v1.Step, paths relocation) ([]string, error) {
 	return e.list, nil
 }
 
-// fall returns the reason of a step that exited with code, and words for one that a signal ended which it cannot
+// exitReason returns the reason of a step that exited with code, and words for one that a signal ended which it cannot
 // answer: none of its own say why. starved says that the kernel has killed a process of this control group meanwhile,
 // because memory ran out.
-func fall(code int, starved bool) (reason, words string) {
+func exitReason(code int, starved bool) (reason, words string) {
 	switch {
 	case code != 128+int(unix.SIGKILL):
 		return contract.ReasonStepFailed, ""

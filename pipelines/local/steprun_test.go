@@ -21,7 +21,7 @@ func TestAStepThatFallsSaysHow(t *testing.T) {
 		{"it was killed", 137, false, contract.ReasonStepKilled, ": it was killed, by somebody or because memory ran out"},
 		{"the kernel killed it", 137, true, v1.TaskRunReasonStepOOM.String(), ": it was killed: out of memory"},
 	} {
-		if reason, words := fall(row.code, row.starved); reason != row.reason || words != row.words {
+		if reason, words := exitReason(row.code, row.starved); reason != row.reason || words != row.words {
 			t.Errorf("%s: %q, %q; want %q, %q", row.name, reason, words, row.reason, row.words)
 		}
 	}

@@ -31,7 +31,7 @@ type outcome struct {
 	results  Results
 }
 
-func failed(err error) outcome {
+func failure(err error) outcome {
 	return outcome{state: Failed, reason: v1.TaskRunReasonFailed.String(), message: err.Error(), exitCode: 1}
 }
 
@@ -56,21 +56,21 @@ func (t *taskRun) try(ctx context.Context, try int) outcome {
 	t.tried = try + 1
 	if limit := t.e.program.taskTimeout(t.pt.Name); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, &ending{TimedOut, v1.TaskRunReasonTimedOut.String(),
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &stopCause{TimedOut, v1.TaskRunReasonTimedOut.String(),
 			fmt.Sprintf("TaskRun %q took longer than its timeout of %s", t.name, limit)})
 		defer cancel()
 	}
 	room, err := t.e.room(t.name)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	scope, mounted, err := t.enter(room, try)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	steps, err := t.steps()
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	out := outcome{state: Succeeded, reason: v1.TaskRunReasonSuccessful.String()}
 	for i := range steps {
@@ -83,7 +83,7 @@ func (t *taskRun) try(ctx context.Context, try int) outcome {
 	}
 	results, err := taskResults(t.body.spec, room.results(), scope)
 	if err != nil && out.state == Succeeded {
-		return failed(err)
+		return failure(err)
 	}
 	out.results = results
 	return out
@@ -160,20 +160,20 @@ func (t *taskRun) given(scope values) v1.Params {
 	return given
 }
 
-// ending is why a context ended: it becomes the state of what ran under it.
-type ending struct {
+// stopCause is why a context ended: it becomes the state of what ran under it.
+type stopCause struct {
 	state   State
 	reason  string
 	message string
 }
 
-func (e *ending) Error() string { return e.message }
+func (e *stopCause) Error() string { return e.message }
 
 // ended returns the outcome of what ctx, which has ended, cut off.
 func ended(ctx context.Context) outcome {
-	var why *ending
+	var why *stopCause
 	if !errors.As(context.Cause(ctx), &why) {
-		why = &ending{Cancelled, v1.TaskRunReasonCancelled.String(), "it was cancelled"}
+		why = &stopCause{Cancelled, v1.TaskRunReasonCancelled.String(), "it was cancelled"}
 	}
 	return outcome{state: why.state, reason: why.reason, message: why.message, exitCode: 1}
 }

@@ -10,11 +10,11 @@ import (
 	v1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
 )
 
-// closing says how the attempt ended.
-func (e *executor) closing(ctx, root context.Context) Record {
+// lastRecord says how the attempt ended.
+func (e *executor) lastRecord(ctx, root context.Context) Record {
 	state := e.ledger.status()
 	r := Record{Kind: AttemptFinished, Attempt: e.o.Attempt, Results: pipelineResults(e.program.spec, state.Tasks)}
-	var why *ending
+	var why *stopCause
 	switch {
 	case errors.As(context.Cause(root), &why):
 		r.State, r.Message = why.state, why.message
@@ -35,7 +35,7 @@ func sum(tasks []Task) (State, string) {
 	counts := map[State]int{}
 	for i, t := range tasks {
 		counts[t.State]++
-		if fell(t) && !t.Ignored && first == nil {
+		if hasFailed(t) && !t.Ignored && first == nil {
 			first = &tasks[i]
 		}
 	}
@@ -76,7 +76,7 @@ func exitOf(state State, tasks []Task) int {
 		contract.ExitInconclusive,
 	} {
 		for _, t := range tasks {
-			if fell(t) && !t.Ignored && known(t.ExitCode) == code {
+			if hasFailed(t) && !t.Ignored && known(t.ExitCode) == code {
 				return code
 			}
 		}

@@ -27,14 +27,14 @@ const (
 
 // Time of finally where a plan does not say otherwise, with a teardown and without.
 const (
-	withTeardown = 17 * time.Minute
-	alone        = 7 * time.Minute
+	finallyWithTeardown    = 17 * time.Minute
+	finallyWithoutTeardown = 7 * time.Minute
 )
 
 // Shapes are those whose Pipelines are in a bundle: no key for the server under test, the usual deadlines.
 func Shapes() []pipelines.Shape {
 	var shapes []pipelines.Shape
-	down, finalize := pipelines.FinishDeadlines(withTeardown, true)
+	down, finalize := pipelines.FinishDeadlines(finallyWithTeardown, true)
 	for n := 1; n <= maxDeployed; n++ {
 		shapes = append(shapes, pipelines.Shape{
 			Loads: make([]pipelines.Load, n), Teardown: true, TeardownDeadline: down, FinalizeDeadline: finalize,
@@ -46,7 +46,7 @@ func Shapes() []pipelines.Shape {
 			FinalizeDeadline: finalize,
 		})
 	}
-	_, finalize = pipelines.FinishDeadlines(alone, false)
+	_, finalize = pipelines.FinishDeadlines(finallyWithoutTeardown, false)
 	for n := 1; n <= maxEndpoint; n++ {
 		shapes = append(shapes, pipelines.Shape{Loads: make([]pipelines.Load, n), FinalizeDeadline: finalize})
 	}

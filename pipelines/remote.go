@@ -14,14 +14,14 @@ import (
 // and what has failed indeed it does not try again.
 const awayRetries = 2
 
-// Away is the name of the Task that carries task out on a remote target: smoketest, load-gen or collect.
-func Away(task string) string { return task + "-away" }
+// RemoteTask returns the name of the Task that carries task out on a remote target: smoketest, load-gen or collect.
+func RemoteTask(task string) string { return task + "-away" }
 
-// away is p with a launcher for its one step: what the step does happens in a Job on the target, near the server under
-// test, with the same image, arguments and size. To the Pipeline it is the same task.
-func away(p part) part {
+// withLauncher returns p with a launcher for its one step: what the step does happens in a Job on the target, near the
+// server under test, with the same image, arguments and size. To the Pipeline it is the same task.
+func withLauncher(p part) part {
 	own := p.steps[0]
-	p.name, p.as, p.display = Away(p.name), p.name, p.display+", on a remote target"
+	p.name, p.as, p.display = RemoteTask(p.name), p.name, p.display+", on a remote target"
 	p.about += " It runs on the target, as a Job."
 	p.results = append(slices.Clone(p.results), contract.ResultReason, contract.ResultLost)
 	size := sizeOf(own.binary)
