@@ -45,7 +45,7 @@ func fetch(ctx context.Context, s Source, o Options) (*Files, error) {
 		return nil, err
 	}
 	if s.TrustedOnly {
-		if err := r.trusted(ctx, commit); err != nil {
+		if err := r.requireTrusted(ctx, commit); err != nil {
 			return nil, err
 		}
 	}

@@ -33,10 +33,10 @@ type Options struct {
 
 // Limits of what is taken where options say nothing.
 const (
-	maxBytes = 64 << 20
-	timeout  = 3 * time.Minute
-	maxFile  = 1 << 20 // an experiment is some kilobytes
-	maxFiles = 500
+	maxBytes     = 64 << 20
+	fetchTimeout = 3 * time.Minute
+	maxFile      = 1 << 20 // an experiment is some kilobytes
+	maxFiles     = 500
 )
 
 func (o Options) withDefaults() Options {
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 		o.MaxBytes = maxBytes
 	}
 	if o.Timeout == 0 {
-		o.Timeout = timeout
+		o.Timeout = fetchTimeout
 	}
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport

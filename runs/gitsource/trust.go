@@ -24,9 +24,9 @@ func (e *UntrustedError) Error() string {
 		e.Commit, deepest)
 }
 
-// trusted refuses a commit that no branch of the repository holds. Who may write a branch may be trusted with what the
-// branch is used for; who may propose a change may not.
-func (r *remote) trusted(ctx context.Context, commit plumbing.Hash) error {
+// requireTrusted refuses a commit that no branch of the repository holds. Who may write a branch may be trusted with
+// what the branch is used for; who may propose a change may not.
+func (r *remote) requireTrusted(ctx context.Context, commit plumbing.Hash) error {
 	heads := r.branches()
 	if slices.Contains(heads, commit) {
 		return nil

@@ -22,8 +22,8 @@ type group struct {
 	points int
 }
 
-// trackingTime is how long a matrix waits for the tracking server before its first run, and behind its last.
-const trackingTime = 15 * time.Second
+// trackingTimeout is how long a matrix waits for the tracking server before its first run, and behind its last.
+const trackingTimeout = 15 * time.Second
 
 // beginGroup makes the run of a matrix and names it to the steps; nil without a tracking server, of a single plan, and
 // where the server does not answer, which is said.
@@ -31,7 +31,7 @@ func beginGroup(ctx context.Context, on runs.Console, plans []*runplan.RunPlan, 
 	if len(plans) < 2 {
 		return nil, nil
 	}
-	client, err := mlflow.NewClient(os.Getenv, trackingTime)
+	client, err := mlflow.NewClient(os.Getenv, trackingTimeout)
 	if client == nil || err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (g *group) end(ctx context.Context, on runs.Console, outcomes []runs.Outcom
 	if g == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*trackingTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*trackingTimeout)
 	defer cancel()
 	if err := g.finish(ctx, outcomes, page, code); err != nil {
 		fmt.Fprintf(on.Err, "warning: %v; the page is available here anyway\n", err)

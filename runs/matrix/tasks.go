@@ -38,9 +38,9 @@ func (o Options) group(start time.Time) (mlflow.Group, error) {
 	return mlflow.Group{Experiment: o.Experiment, Name: o.Parent, ID: o.UID, Start: start}, nil
 }
 
-// beginTime is how long a tracking server may be away when a matrix begins: its runs are worth more than their place on
-// that server.
-const beginTime = time.Minute
+// beginTimeout is how long a tracking server may be away when a matrix begins: its runs are worth more than their place
+// on that server.
+const beginTimeout = time.Minute
 
 // Begin makes the MLflow run that those of the matrix belong below. It never fails for the sake of MLflow.
 func Begin(ctx context.Context, on runs.Console, o Options) error {
@@ -49,7 +49,7 @@ func Begin(ctx context.Context, on runs.Console, o Options) error {
 		return err
 	}
 	id := ""
-	client, err := mlflow.NewClient(os.Getenv, beginTime)
+	client, err := mlflow.NewClient(os.Getenv, beginTimeout)
 	if client != nil {
 		var info *mlflow.RunInfo
 		if info, err = client.Begin(ctx, g); info != nil {

@@ -14,8 +14,8 @@ import (
 	"bflow.dev/bflow/report"
 )
 
-// quiet is how often a log gets a line while a stage runs.
-const quiet = 10 * time.Second
+// logInterval is how often a log gets a line while a stage runs.
+const logInterval = 10 * time.Second
 
 // draw shows every running load-gen: bars on a terminal, otherwise a line when a stage begins and now and then.
 func (d *Display) draw() {
@@ -26,7 +26,7 @@ func (d *Display) draw() {
 		if !ok {
 			continue
 		}
-		d.over(run, l, p)
+		d.printStageEnd(run, l, p)
 		if d.on.Live {
 			fmt.Fprintln(d.w, bar(p, d.on.Width-1))
 			d.bars++
@@ -36,33 +36,33 @@ func (d *Display) draw() {
 			continue
 		}
 		stage := fmt.Sprint(p.Sample, "/", p.Stage, "/", p.Try)
-		if stage != l.reported || d.now().Sub(l.lastLine) >= quiet {
+		if stage != l.reported || d.now().Sub(l.lastLine) >= logInterval {
 			l.reported, l.lastLine = stage, d.now()
-			d.line("  %s%s", d.prefix(run), numbers(p))
+			d.printLine("  %s%s", d.prefix(run), numbers(p))
 		}
 	}
 	d.drawBusy()
 }
 
-// over leaves a line of the stage, or of the try at one, that was before p, once.
-func (d *Display) over(run string, l *loading, p report.Progress) {
+// printStageEnd leaves a line of the stage, or of the try at one, that was before p, once.
+func (d *Display) printStageEnd(run string, l *loading, p report.Progress) {
 	if l.last != nil && (l.last.Sample != p.Sample || l.last.Stage != p.Stage || l.last.Try != p.Try) {
-		d.line("  %s%s", d.prefix(run), outcome(*l.last))
+		d.printLine("  %s%s", d.prefix(run), outcome(*l.last))
 	}
 	l.last = &p
 }
 
-// ended leaves a line of the last stage of a load that is over.
-func (d *Display) ended(run string) {
+// printLastStage leaves a line of the last stage of a load that is over.
+func (d *Display) printLastStage(run string) {
 	l := d.load[run]
 	if l == nil {
 		return
 	}
 	if p, ok := l.progress(); ok {
-		d.over(run, l, p)
+		d.printStageEnd(run, l, p)
 	}
 	if l.last != nil {
-		d.line("  %s%s", d.prefix(run), outcome(*l.last))
+		d.printLine("  %s%s", d.prefix(run), outcome(*l.last))
 	}
 	delete(d.load, run)
 }

@@ -94,7 +94,7 @@ func (d *Display) Progress(runID string, p report.Progress) {
 func (d *Display) Say(runID, format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.line("  %s%s", d.prefix(runID), fmt.Sprintf(format, args...))
+	d.printLine("  %s%s", d.prefix(runID), fmt.Sprintf(format, args...))
 }
 
 // prefix is the name of a run where lines need it.
@@ -114,7 +114,7 @@ func (d *Display) Start(runID, runDir string, p *runplan.RunPlan) local.Observer
 	if d.total > 1 {
 		count = fmt.Sprintf("[%d/%d] ", d.started, d.total)
 	}
-	d.line("%s%s%s", count, runID, coordinates(p))
+	d.printLine("%s%s%s", count, runID, coordinates(p))
 	return &observer{d: d, run: runID, dir: runDir}
 }
 
@@ -133,8 +133,8 @@ func coordinates(p *runplan.RunPlan) string {
 	return "  (" + strings.Join(parts, ", ") + ")"
 }
 
-// line prints above the bars.
-func (d *Display) line(format string, args ...any) {
+// printLine prints above the bars.
+func (d *Display) printLine(format string, args ...any) {
 	d.erase()
 	fmt.Fprintf(d.w, "%s  %s\n", d.now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
@@ -170,12 +170,12 @@ func (o *observer) Changed(r local.Record) {
 			said = b.said
 		}
 		delete(o.d.busy, o.run+" "+r.Task)
-		o.d.ended(o.run)
-		o.d.line("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.ending(r, o.began[r.Task], said))
+		o.d.printLastStage(o.run)
+		o.d.printLine("  %s%-12s %s", o.d.prefix(o.run), Part(r.Task, r.Step), o.d.describeEnd(r, o.began[r.Task], said))
 	case local.TaskKept:
-		o.d.line("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
+		o.d.printLine("  %s%-12s kept from an earlier attempt", o.d.prefix(o.run), r.Task)
 	case local.CancelRequested:
-		o.d.line("  %scancelling: %s", o.d.prefix(o.run), r.Message)
+		o.d.printLine("  %scancelling: %s", o.d.prefix(o.run), r.Message)
 	}
 }
 
@@ -187,8 +187,8 @@ func Part(task, step string) string {
 	return task + "/" + step
 }
 
-// ending says how a task ended. said is what was said of it last, which is not said again.
-func (d *Display) ending(r local.Record, began time.Time, said string) string {
+// describeEnd says how a task ended. said is what was said of it last, which is not said again.
+func (d *Display) describeEnd(r local.Record, began time.Time, said string) string {
 	text := "ok"
 	if r.State != local.Succeeded {
 		text = strings.ToLower(string(r.State))

@@ -108,7 +108,7 @@ func TestWhatATaskHasSaidIsNotSaidAgainAtItsEnd(t *testing.T) {
 	o := d.Start("tiny-1", dir, &runplan.RunPlan{})
 	o.Changed(local.Record{Kind: local.TaskStarted, Task: "mlflow-push", Time: now})
 	o.Changed(local.Record{Kind: local.StepStarted, Task: "mlflow-push", Log: "push.log", Time: now})
-	now = now.Add(patience)
+	now = now.Add(silenceLimit)
 	d.draw()
 	o.Changed(local.Record{Kind: local.TaskFinished, Task: "mlflow-push", State: local.Failed, Time: now,
 		Message: `step "verdict" exited with code 5: mlflow-push: the verdict is fail (exit code 5)`})

@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/internal/screen"
 )
 
-// patience is how long a task may be silent before somebody is told what it is about.
-const patience = 2 * time.Second
+// silenceLimit is how long a task may be silent before somebody is told what it is about.
+const silenceLimit = 2 * time.Second
 
 // working is a task that runs.
 type working struct {
@@ -24,12 +24,12 @@ type working struct {
 	said      string
 }
 
-// drawBusy tells of tasks that take their time, those that make load aside: they have bars.
+// drawBusy tells of tasks that take their time, but not of those that make load: they have bars.
 func (d *Display) drawBusy() {
 	for _, key := range slices.Sorted(maps.Keys(d.busy)) {
 		b := d.busy[key]
 		took := d.now().Sub(b.since)
-		if took < patience || d.loads(b) {
+		if took < silenceLimit || d.loads(b) {
 			continue
 		}
 		text := lastLine(b.log)
@@ -41,7 +41,7 @@ func (d *Display) drawBusy() {
 		}
 		if text != "" && text != b.said {
 			b.said = text
-			d.line("  %s%-12s %s", d.prefix(b.run), b.task, text)
+			d.printLine("  %s%-12s %s", d.prefix(b.run), b.task, text)
 		}
 	}
 }
