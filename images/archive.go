@@ -23,7 +23,7 @@ import (
 func (l *Layout) Archive(out io.Writer, platform string) error {
 	a := archive{tar: tar.NewWriter(out), blobs: filepath.Join(l.dir, "blobs", "sha256"), done: map[v1.Hash]bool{}}
 	for _, img := range l.Images {
-		if err := a.image(img, platform); err != nil {
+		if err := a.addImage(img, platform); err != nil {
 			return fmt.Errorf("writing the archive of %s: image %q: %w", platform, img.Name, err)
 		}
 	}
@@ -49,7 +49,7 @@ type dockerImage struct {
 	Layers   []string
 }
 
-func (a *archive) image(img Image, platform string) error {
+func (a *archive) addImage(img Image, platform string) error {
 	n := slices.IndexFunc(img.Platforms, func(v Variant) bool { return v.Platform == platform })
 	if n < 0 {
 		return errors.New("it was not built for it")
@@ -69,7 +69,7 @@ func (a *archive) image(img Image, platform string) error {
 		digests = append(digests, layer.Digest)
 	}
 	for _, digest := range digests {
-		if err := a.blob(digest); err != nil {
+		if err := a.addBlob(digest); err != nil {
 			return err
 		}
 	}
@@ -87,8 +87,8 @@ func (a *archive) image(img Image, platform string) error {
 
 func blobName(h v1.Hash) string { return path.Join("blobs", h.Algorithm, h.Hex) }
 
-// blob adds a blob of the layout once.
-func (a *archive) blob(h v1.Hash) error {
+// addBlob adds a blob of the layout once.
+func (a *archive) addBlob(h v1.Hash) error {
 	if a.done[h] {
 		return nil
 	}

@@ -83,7 +83,7 @@ func (b *builder) platforms(ctx context.Context, chosen []Binary) (map[productKe
 	for _, p := range b.Platforms {
 		start := time.Now()
 		fmt.Fprintf(b.Progress, "%s: compiling; the first time takes minutes\n", p)
-		if err := b.platform(ctx, p, chosen, made); err != nil {
+		if err := b.buildPlatform(ctx, p, chosen, made); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(b.Progress, "%s: %d images in %s\n", p, len(chosen), time.Since(start).Round(100*time.Millisecond))
@@ -91,7 +91,7 @@ func (b *builder) platforms(ctx context.Context, chosen []Binary) (map[productKe
 	return made, nil
 }
 
-func (b *builder) platform(ctx context.Context, p string, chosen []Binary, made map[productKey]product) error {
+func (b *builder) buildPlatform(ctx context.Context, p string, chosen []Binary, made map[productKey]product) error {
 	dir, err := os.MkdirTemp("", "bflow-images-")
 	if err != nil {
 		return fmt.Errorf("compiling for %s: %w", p, err)
@@ -146,7 +146,7 @@ func (b *builder) add(binary Binary, made map[productKey]product) error {
 	if err != nil {
 		return err
 	}
-	if err := b.writer.index(idx, b.annotations(binary)); err != nil {
+	if err := b.writer.addIndex(idx, b.annotations(binary)); err != nil {
 		return err
 	}
 	digests, err := digestsOf(idx, byPlatform)

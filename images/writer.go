@@ -71,8 +71,8 @@ func clear(dir string) error {
 // blobs is the folder of the layout's blobs.
 func (w *writer) blobs() string { return filepath.Join(string(w.path), "blobs", "sha256") }
 
-// index adds an image of several platforms.
-func (w *writer) index(idx v1.ImageIndex, annotations map[string]string) error {
+// addIndex adds an image of several platforms.
+func (w *writer) addIndex(idx v1.ImageIndex, annotations map[string]string) error {
 	return w.path.AppendIndex(idx, layout.WithAnnotations(annotations))
 }
 
