@@ -17,8 +17,8 @@ import (
 // completionFlag follows the words of a command line whose last one, which may be empty, is to be completed.
 const completionFlag = "--generate-bash-completion"
 
-// clusterPatience is how long a person who pressed a key waits for the names of a cluster's runs.
-const clusterPatience = time.Second
+// completionTimeout is how long a person who pressed a key waits for the names of a cluster's runs.
+const completionTimeout = time.Second
 
 // completes prepares the app for a command line that asks for completion, and returns what it is to parse: everything
 // before the word in question. Any other line is returned as it is.
@@ -134,7 +134,7 @@ func allRunNames(c *cli.Context, s Streams) (names []string) {
 	if c.Bool("local") || !kinds.ClusterKnown {
 		return names
 	}
-	ctx, cancel := context.WithTimeout(c.Context, clusterPatience)
+	ctx, cancel := context.WithTimeout(c.Context, completionTimeout)
 	defer cancel()
 	for _, k := range kinds.Cluster {
 		names = append(names, k.NamesOf(ctx)...)

@@ -36,12 +36,12 @@ func explainCommand(s Streams) *cli.Command {
 			if err != nil {
 				return step.Exit(contract.ExitUsage, err)
 			}
-			return show(c, s.Out, e, func(w io.Writer) error { return explanation(w, e) })
+			return show(c, s.Out, e, func(w io.Writer) error { return printExplanation(w, e) })
 		},
 	}
 }
 
-func explanation(w io.Writer, e spec.Explanation) error {
+func printExplanation(w io.Writer, e spec.Explanation) error {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "%s:\t%s\n", name, value)

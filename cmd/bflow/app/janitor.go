@@ -44,7 +44,7 @@ func janitorCommand(s Streams) *cli.Command {
 			if found == nil {
 				found = []leaks.Leak{}
 			}
-			if err := show(c, s.Out, found, func(w io.Writer) error { return leakTable(w, found) }); err != nil {
+			if err := show(c, s.Out, found, func(w io.Writer) error { return printLeakTable(w, found) }); err != nil {
 				return err
 			}
 			printLeaks(s, found, o.DryRun)
@@ -54,7 +54,7 @@ func janitorCommand(s Streams) *cli.Command {
 	}
 }
 
-func leakTable(w io.Writer, found []leaks.Leak) error {
+func printLeakTable(w io.Writer, found []leaks.Leak) error {
 	if len(found) == 0 {
 		return nil
 	}

@@ -45,9 +45,9 @@ func planCommand(s Streams) *cli.Command {
 func writePlans(c *cli.Context, w io.Writer, plans compile.Plans) error {
 	switch format := c.String("output"); format {
 	case "json":
-		return jsonArray(w, plans)
+		return writeJSONArray(w, plans)
 	case "yaml":
-		return yamlStream(w, plans)
+		return writeYAMLStream(w, plans)
 	case "table", "":
 		return planTable(w, plans)
 	default:
@@ -55,7 +55,7 @@ func writePlans(c *cli.Context, w io.Writer, plans compile.Plans) error {
 	}
 }
 
-func jsonArray(w io.Writer, plans compile.Plans) error {
+func writeJSONArray(w io.Writer, plans compile.Plans) error {
 	enc, comma := json.NewEncoder(w), "["
 	for p, err := range plans {
 		if err != nil {
@@ -71,7 +71,7 @@ func jsonArray(w io.Writer, plans compile.Plans) error {
 	return err
 }
 
-func yamlStream(w io.Writer, plans compile.Plans) error {
+func writeYAMLStream(w io.Writer, plans compile.Plans) error {
 	for p, err := range plans {
 		if err != nil {
 			return err

@@ -13,14 +13,14 @@ func Reference(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Commands\n")
 	for _, c := range newApp(Streams{}).Commands {
-		document(&b, "bflow", c)
+		writeDocument(&b, "bflow", c)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// document writes c, a command of parent, and those below it.
-func document(b *strings.Builder, parent string, c *cli.Command) {
+// writeDocument writes c, a command of parent, and those below it.
+func writeDocument(b *strings.Builder, parent string, c *cli.Command) {
 	if c.Hidden {
 		return
 	}
@@ -36,14 +36,14 @@ func document(b *strings.Builder, parent string, c *cli.Command) {
 		b.WriteString("\n| flag | default | meaning |\n|---|---|---|\n")
 	}
 	for _, f := range c.Flags {
-		flagRow(b, f)
+		writeFlagRow(b, f)
 	}
 	for _, sub := range c.Subcommands {
-		document(b, name, sub)
+		writeDocument(b, name, sub)
 	}
 }
 
-func flagRow(b *strings.Builder, f cli.Flag) {
+func writeFlagRow(b *strings.Builder, f cli.Flag) {
 	doc, ok := f.(cli.DocGenerationFlag)
 	if !ok {
 		return

@@ -33,12 +33,12 @@ func targetListCommand(s Streams) *cli.Command {
 			if unread != nil {
 				fmt.Fprintf(s.Err, "warning: the list is incomplete: %v\n", unread)
 			}
-			return show(c, s.Out, all, func(w io.Writer) error { return targetTable(w, all, time.Now()) })
+			return show(c, s.Out, all, func(w io.Writer) error { return printTargetTable(w, all, time.Now()) })
 		},
 	}
 }
 
-func targetTable(w io.Writer, all []bootstrap.TargetState, now time.Time) error {
+func printTargetTable(w io.Writer, all []bootstrap.TargetState, now time.Time) error {
 	if _, err := fmt.Fprintln(w,
 		"TARGET\tANSWERS\tVERSION\tDEVICES\tTOTAL\tFREE\tOURS\tOTHERS\tRUNS\tWAITING\tNOTE"); err != nil {
 		return err

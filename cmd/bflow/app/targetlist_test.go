@@ -27,7 +27,7 @@ func TestTheTableOfTargets(t *testing.T) {
 	}
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	if err := targetTable(w, all, since.Add(90*time.Second)); err != nil {
+	if err := printTargetTable(w, all, since.Add(90*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	w.Flush()
