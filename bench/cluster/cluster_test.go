@@ -34,19 +34,19 @@ const podHead = `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {tekton
 func TestTimelineIsWhatWasReceived(t *testing.T) {
 	w := &watcher{runs: map[string]*timeline{}}
 	run := func(ms int, text string) {
-		w.note(seen{
+		w.note(observation{
 			pipelineRuns,
 			parse(t, `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: r}, `+text+`}`), at(ms),
 		})
 	}
 	task := func(ms int, text string) {
-		w.note(seen{
+		w.note(observation{
 			taskRuns, parse(t, `{apiVersion: tekton.dev/v1, kind: TaskRun, metadata: {name: r-one, labels: `+
 				`{tekton.dev/pipelineRun: r, tekton.dev/pipelineTask: one}}, `+text+`}`), at(ms),
 		})
 	}
 	pod := func(ms int, text string) {
-		w.note(seen{pods, parse(t, podHead+text+`}`), at(ms)})
+		w.note(observation{pods, parse(t, podHead+text+`}`), at(ms)})
 	}
 	run(100, `spec: {status: PipelineRunPending}`)
 	run(500, `spec: {}`)
@@ -78,7 +78,7 @@ func TestTimelineIsWhatWasReceived(t *testing.T) {
 
 func TestAFailedRunSaysWhy(t *testing.T) {
 	l := &timeline{}
-	l.sawRun(parse(
+	l.noteRun(parse(
 		t, `{kind: PipelineRun, status: {conditions: [{type: Succeeded, status: "False", message: task one failed}]}}`),
 		at(1))
 	if l.failed != "task one failed" {

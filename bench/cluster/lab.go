@@ -172,7 +172,7 @@ func (l *lab) minimal(ctx context.Context) (*measured, error) {
 		return nil, fmt.Errorf("deleting %s: %w", m.run, err)
 	}
 	l.left = nil
-	return m, errors.Join(l.gone(ctx, m.run), l.rest(ctx))
+	return m, errors.Join(l.waitUntilGone(ctx, m.run), l.rest(ctx))
 }
 
 // measure starts a run under watch and returns when it has ended well and settled.
@@ -237,8 +237,8 @@ func (l *lab) bflow(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// gone waits until neither the run nor its pods are there.
-func (l *lab) gone(ctx context.Context, run string) error {
+// waitUntilGone waits until neither the run nor its pods are there.
+func (l *lab) waitUntilGone(ctx context.Context, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.o.limit)
 	defer cancel()
 	for {

@@ -26,7 +26,7 @@ func table(out io.Writer, ours, minimal []*measured) bool {
 	fmt.Fprintf(w, "median\t\t\t\t%s\t%s\t\n", seconds(mine), seconds(theirs))
 	w.Flush()
 	fmt.Fprintln(out)
-	breakdown(out, ours, minimal)
+	printBreakdown(out, ours, minimal)
 	ratio := float64(mine) / float64(theirs)
 	verdict := "pass"
 	if ratio > allowed {
@@ -43,15 +43,15 @@ func doubts(a, b *measured) string {
 	return ""
 }
 
-// breakdown is a row for each task and side: the medians of the times from mark to mark.
-func breakdown(out io.Writer, ours, minimal []*measured) {
+// printBreakdown prints a row for each task and side: the medians of the times from mark to mark.
+func printBreakdown(out io.Writer, ours, minimal []*measured) {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
 	names := spans()
 	fmt.Fprintf(w, "task\t\t%s\tsum\tmore\t\n", strings.Join(names[:], "\t"))
 	for _, task := range tasksOf(ours) {
 		a, b := times(ours, task), times(minimal, task)
-		row(w, task, "bflow", a, sum(a)-sum(b))
-		row(w, "", "minimal", b, 0)
+		printRow(w, task, "bflow", a, sum(a)-sum(b))
+		printRow(w, "", "minimal", b, 0)
 	}
 	a, b := of(ours, (*measured).tail), of(minimal, (*measured).tail)
 	fmt.Fprintf(w, "end\tbflow%s\t%s\t%s\t\n\tminimal%s\t%s\t\t\n", strings.Repeat("\t", int(marks)), seconds(a),
@@ -63,7 +63,7 @@ func breakdown(out io.Writer, ours, minimal []*measured) {
 		"Medians, as received.")
 }
 
-func row(w io.Writer, task, side string, t [marks]time.Duration, more time.Duration) {
+func printRow(w io.Writer, task, side string, t [marks]time.Duration, more time.Duration) {
 	fmt.Fprintf(w, "%s\t%s\t", task, side)
 	for _, d := range t {
 		fmt.Fprintf(w, "%s\t", seconds(d))

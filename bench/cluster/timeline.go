@@ -99,8 +99,8 @@ func (l *timeline) task(name string) *taskLine {
 	return l.tasks[name]
 }
 
-// sawRun notes a state of the PipelineRun.
-func (l *timeline) sawRun(o *unstructured.Unstructured, at time.Time) {
+// noteRun notes a state of the PipelineRun.
+func (l *timeline) noteRun(o *unstructured.Unstructured, at time.Time) {
 	if status, _, _ := unstructured.NestedString(o.Object, "spec", "status"); status == "" && l.begin.IsZero() {
 		l.begin = at
 	}
@@ -112,8 +112,8 @@ func (l *timeline) sawRun(o *unstructured.Unstructured, at time.Time) {
 	}
 }
 
-// sawTaskRun notes a state of a TaskRun.
-func (l *timeline) sawTaskRun(o *unstructured.Unstructured, at time.Time) {
+// noteTaskRun notes a state of a TaskRun.
+func (l *timeline) noteTaskRun(o *unstructured.Unstructured, at time.Time) {
 	t := l.task(o.GetLabels()[labelTask])
 	t.pass(asked, at)
 	if ended, _, _ := succeeded(o); ended {
@@ -121,8 +121,8 @@ func (l *timeline) sawTaskRun(o *unstructured.Unstructured, at time.Time) {
 	}
 }
 
-// sawPod notes a state of the pod of a task.
-func (l *timeline) sawPod(o *unstructured.Unstructured, at time.Time) {
+// notePod notes a state of the pod of a task.
+func (l *timeline) notePod(o *unstructured.Unstructured, at time.Time) {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &pod); err != nil {
 		return

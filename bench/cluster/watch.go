@@ -19,8 +19,8 @@ const (
 	annotationReleased = "bflow.dev/released"
 )
 
-// seen is an object, and when it was received.
-type seen struct {
+// observation is an object, and when it was received.
+type observation struct {
 	kind   string
 	object *unstructured.Unstructured
 	at     time.Time
@@ -28,7 +28,7 @@ type seen struct {
 
 // watcher keeps the timelines of all runs of a namespace while it is open.
 type watcher struct {
-	events  chan seen
+	events  chan observation
 	broken  chan error
 	streams []watch.Interface
 	stop    context.CancelFunc
@@ -38,7 +38,7 @@ type watcher struct {
 
 // watch opens the streams: nothing that is made afterwards is missed.
 func (l *lab) watch(ctx context.Context) (*watcher, error) {
-	w := &watcher{events: make(chan seen, 1000), broken: make(chan error, 3), runs: map[string]*timeline{}}
+	w := &watcher{events: make(chan observation, 1000), broken: make(chan error, 3), runs: map[string]*timeline{}}
 	ctx, w.stop = context.WithCancel(ctx)
 	for _, kind := range []string{pipelineRuns, taskRuns, pods} {
 		api := l.kind(kind).Namespace(l.o.namespace)
@@ -74,7 +74,7 @@ func (w *watcher) receive(ctx context.Context, kind string, stream watch.Interfa
 			continue
 		}
 		select {
-		case w.events <- seen{kind, o, time.Now()}:
+		case w.events <- observation{kind, o, time.Now()}:
 		case <-ctx.Done():
 			return
 		}
@@ -99,7 +99,7 @@ func (w *watcher) await(ctx context.Context, run string, of func(*timeline) bool
 	}
 }
 
-func (w *watcher) note(e seen) {
+func (w *watcher) note(e observation) {
 	run := e.object.GetLabels()[labelRun]
 	if e.kind == pipelineRuns {
 		run = e.object.GetName()
@@ -112,10 +112,10 @@ func (w *watcher) note(e seen) {
 	}
 	switch e.kind {
 	case pipelineRuns:
-		w.runs[run].sawRun(e.object, e.at)
+		w.runs[run].noteRun(e.object, e.at)
 	case taskRuns:
-		w.runs[run].sawTaskRun(e.object, e.at)
+		w.runs[run].noteTaskRun(e.object, e.at)
 	case pods:
-		w.runs[run].sawPod(e.object, e.at)
+		w.runs[run].notePod(e.object, e.at)
 	}
 }

@@ -44,13 +44,13 @@ func (l *lab) build(ctx context.Context) error {
 // makeTargets makes a target of each slice, and waits until its queue promises what the slice has.
 func (l *lab) makeTargets(ctx context.Context) error {
 	for i := range l.o.targets {
-		l.later(func(ctx context.Context) error {
+		l.addUndo(func(ctx context.Context) error {
 			if l.o.keep {
 				return nil
 			}
-			return l.program(ctx, "target", "remove", slice(i), "--force")
+			return l.runBflow(ctx, "target", "remove", slice(i), "--force")
 		})
-		if err := l.program(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector",
+		if err := l.runBflow(ctx, "target", "add", slice(i), "--kubeconfig", l.o.worker, "--node-selector",
 			sliceLabel+"="+strconv.Itoa(i)); err != nil {
 			return err
 		}
@@ -97,12 +97,12 @@ func (l *lab) makeJobQueues(ctx context.Context) error {
 	if err := create(ctx, l.hub.Resource(core("namespaces")), namespace); err != nil {
 		return err
 	}
-	l.later(func(ctx context.Context) error {
+	l.addUndo(func(ctx context.Context) error {
 		return l.hub.Resource(core("namespaces")).Delete(ctx, jobNamespace, metav1.DeleteOptions{})
 	})
 	for i := range l.o.targets {
 		name := jobQueue(i)
-		l.later(func(ctx context.Context) error {
+		l.addUndo(func(ctx context.Context) error {
 			err := l.hub.Resource(ofKueue("clusterqueues")).Delete(ctx, name, metav1.DeleteOptions{})
 			if err == nil {
 				err = l.hub.Resource(ofKueue("resourceflavors")).Delete(ctx, name, metav1.DeleteOptions{})
@@ -147,7 +147,7 @@ func (l *lab) stopTekton(ctx context.Context) error {
 		return fmt.Errorf("reading Deployment %s: %w", name, err)
 	}
 	replicas, _, _ := unstructured.NestedInt64(there.Object, "spec", "replicas")
-	l.later(func(ctx context.Context) error {
+	l.addUndo(func(ctx context.Context) error {
 		return patch(ctx, api, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 	})
 	if err := patch(ctx, api, name, `{"spec":{"replicas":0}}`); err != nil {

@@ -95,7 +95,7 @@ func (l *lab) close() error {
 	return all
 }
 
-func (l *lab) later(f func(context.Context) error) { l.undo = append(l.undo, f) }
+func (l *lab) addUndo(f func(context.Context) error) { l.undo = append(l.undo, f) }
 
 // create makes an object, or leaves the one that is there.
 func create(ctx context.Context, api dynamic.ResourceInterface, o *unstructured.Unstructured) error {
@@ -123,8 +123,8 @@ func patch(ctx context.Context, api dynamic.ResourceInterface, name, text string
 	}
 }
 
-// each calls f for 0 to n-1, a few at a time, and returns the first error.
-func each(ctx context.Context, n int, f func(context.Context, int) error) error {
+// forEach calls f for 0 to n-1, a few at a time, and returns the first error.
+func forEach(ctx context.Context, n int, f func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	numbers := make(chan int)
@@ -167,8 +167,8 @@ func await(ctx context.Context, what string, look func(context.Context) (said st
 	}
 }
 
-// program runs bflow on the hub.
-func (l *lab) program(ctx context.Context, args ...string) error {
+// runBflow runs bflow on the hub.
+func (l *lab) runBflow(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, l.o.bflow, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.o.hub)
 	var errs bytes.Buffer

@@ -15,7 +15,7 @@ import (
 
 // The controller is calm when it makes few requests for some seconds: the ones that it always makes.
 const (
-	calmFor  = 5 * time.Second
+	calmTime = 5 * time.Second
 	calmRate = 20
 )
 
@@ -34,7 +34,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 	if err != nil {
 		return fail(err)
 	}
-	l.later(func(ctx context.Context) error { return l.empty(ctx, s) }) // also when it is cut short
+	l.addUndo(func(ctx context.Context) error { return l.empty(ctx, s) }) // also when it is cut short
 	if err := l.fill(ctx, s); err != nil {
 		return fail(err)
 	}
@@ -53,7 +53,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 				return fail(err)
 			}
 		case <-ctx.Done():
-			return fail(fmt.Errorf("%d of %d were let start: %w", rec.started(), l.o.count, ctx.Err()))
+			return fail(fmt.Errorf("%d of %d were let start: %w", rec.countStarted(), l.o.count, ctx.Err()))
 		}
 		if (n+1)%500 == 0 {
 			fmt.Fprintf(l.log, "%s: %d %s have ended\n", time.Now().Format(time.TimeOnly), n+1, s.name)
@@ -77,7 +77,7 @@ func (l *lab) measure(ctx context.Context, s side) (figures, error) {
 func (l *lab) fill(ctx context.Context, s side) error {
 	fmt.Fprintf(l.log, "%s: making %d %s\n", time.Now().Format(time.TimeOnly), l.o.count, s.name)
 	api := l.hub.Resource(s.kind).Namespace(s.namespace)
-	err := each(ctx, l.o.count, func(ctx context.Context, i int) error {
+	err := forEach(ctx, l.o.count, func(ctx context.Context, i int) error {
 		return create(ctx, api, s.object(i, i%l.o.targets))
 	})
 	if err != nil {
@@ -93,14 +93,14 @@ func (l *lab) fill(ctx context.Context, s side) error {
 	if err != nil {
 		return err
 	}
-	return l.calm(ctx)
+	return l.awaitCalm(ctx)
 }
 
-// calm waits until the controller has nothing more to write about what waits.
-func (l *lab) calm(ctx context.Context) error {
+// awaitCalm waits until the controller has nothing more to write about what waits.
+func (l *lab) awaitCalm(ctx context.Context) error {
 	last, at, said := -1.0, time.Time{}, ""
 	return await(ctx, "the controller to be done with what waits", func(ctx context.Context) (string, error) {
-		if time.Since(at) < calmFor {
+		if time.Since(at) < calmTime {
 			return said, nil
 		}
 		now, err := l.usage(ctx)

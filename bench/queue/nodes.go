@@ -28,10 +28,10 @@ func (l *lab) makeNodes(ctx context.Context) error {
 	}
 	api := l.worker.Resource(core("nodes"))
 	ours := metav1.ListOptions{LabelSelector: sliceLabel}
-	l.later(func(ctx context.Context) error {
+	l.addUndo(func(ctx context.Context) error {
 		return api.DeleteCollection(ctx, metav1.DeleteOptions{}, ours)
 	})
-	err = each(ctx, l.o.targets*l.o.nodes, func(ctx context.Context, i int) error {
+	err = forEach(ctx, l.o.targets*l.o.nodes, func(ctx context.Context, i int) error {
 		return create(ctx, api, l.node(i%l.o.targets, i/l.o.targets))
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *lab) startKwok() (ended func() bool, err error) {
 	fmt.Fprintf(l.log, "%s: kwok says what it does in %s\n", time.Now().Format(time.TimeOnly), said.Name())
 	done := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(done) }() // it is killed, or its log says why not
-	l.later(func(context.Context) error {
+	l.addUndo(func(context.Context) error {
 		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("ending kwok: %w", err)
 		}

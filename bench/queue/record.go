@@ -37,7 +37,7 @@ func (r *record) end(target string, at time.Time) {
 	r.ends[target] = append(r.ends[target], at)
 }
 
-func (r *record) started() int {
+func (r *record) countStarted() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.begun)
