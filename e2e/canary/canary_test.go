@@ -35,7 +35,7 @@ func TestNoCanaryIsSeenOutside(t *testing.T) {
 			play func(*scene)
 		}{
 			{"a server of others that says back what it is told", echoed},
-			{"a server of others that refuses", refused},
+			{"a server of others that refuses", runWithoutKey},
 			{"a server of others that fails", failed},
 			{"an engine of others on this host", foreignEngine},
 			{"a matrix that is killed and resumed", killed},
@@ -132,8 +132,8 @@ spec: {prometheus_url: %q, queries: {up: up}}
 	}
 }
 
-// refused is a run whose server takes no key; the key comes from a file.
-func refused(s *scene) {
+// runWithoutKey runs against a server that takes no key; the key comes from a file.
+func runWithoutKey(s *scene) {
 	surround(s)
 	key := s.file("key", s.g.plant("the file of BFLOW_API_KEY_FILE", "engine")+"\n")
 	s.set("BFLOW_API_KEY_FILE", key)

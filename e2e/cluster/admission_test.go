@@ -50,7 +50,7 @@ func TestNobodyElseSaysWhatBecomesOfARun(t *testing.T) {
 	l.must("cancel", run)
 	refused(`{"spec":{"status":null}}`, "stays cancelled")
 	refused(`{"metadata":{"annotations":{"bflow.dev/cancelling":null}}}`, "cannot be withdrawn")
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	l.nothingLeft(run, beforeForce)
 }
 
@@ -67,7 +67,7 @@ func TestARunPastTheQueueDeploysNothing(t *testing.T) {
 			t.Logf("removing %s: %v", run, err)
 		}
 	})
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	if status, reason := condition(l.run(run)); status != "False" {
 		t.Errorf("it is %s", reason)
 	}

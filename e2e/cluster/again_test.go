@@ -25,7 +25,7 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 	during("load-gen-0")(l, run)
 	l.stopQueue("HoldAndDrain")
 	t.Cleanup(func() { l.stopQueue("None") })
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	l.nothingLeft(run, beforeForce)
 	l.stopQueue("None")
 	again := run + "-a2"
@@ -49,10 +49,10 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 func TestWhatIsLeftIsDeleted(t *testing.T) {
 	l := newLab(t, alone)
 	run := l.submit(l.write("left.yaml", experiment(fourOfEight, "3s", "")))[0]
-	l.started(run, "load-gen-0")
+	l.waitForTask(run, "load-gen-0")
 	l.scaleController(0)
 	t.Cleanup(func() { l.scaleController(1) })
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	l.leave(run)
 	l.scaleController(1)
 	l.nothingLeft(run, beforeForce)

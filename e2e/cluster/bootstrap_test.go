@@ -97,7 +97,7 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	l := &lab{t: t, site: siteOf(t, "bare", kubeconfig, ""), dir: t.TempDir(), runs: t.TempDir()}
 	l.loadAsksForLittle()
 	run := l.submit(l.write("small.yaml", small))[0]
-	l.follow(namespace, run)
+	l.watchToEnd(namespace, run)
 	l.released(run)
 	l.await(2*time.Minute, "the Workload of "+run+" to be let go", func() string {
 		for _, w := range l.list(workloads, "") {

@@ -33,7 +33,7 @@ func TestWhatIsCompiledIsAppliedAgain(t *testing.T) {
 		t.Errorf("runs %q have plans %v, want three runs of one plan", made, hashes)
 	}
 	for _, run := range made {
-		l.ended(run, 20*time.Minute)
+		l.waitForEnd(run, 20*time.Minute)
 		l.nothingLeft(run, beforeForce)
 	}
 }

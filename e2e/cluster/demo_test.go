@@ -29,8 +29,8 @@ spec:
     stages: [{name: warm, measure: false, rate: 20, duration: 1s}, {rate: [20, 40], duration: 3s}]
 `
 
-// seen is what must be equal of a run on this host and of one on a cluster.
-type seen struct {
+// comparison is what must be equal of a run on this host and of one on a cluster.
+type comparison struct {
 	Hash   string
 	Stages []stage
 }
@@ -64,7 +64,7 @@ func TestTheSameRunHereAndOnACluster(t *testing.T) {
 	l.nothingLeft(run, beforeForce)
 }
 
-func read(t *testing.T, path string) (s seen) {
+func read(t *testing.T, path string) (s comparison) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -64,7 +64,7 @@ func (l *lab) deleteFirst() {
 	l.t.Helper()
 	for _, run := range l.list(pipelineRuns, "bflow.dev/experiment=first") {
 		l.bflow("cancel", "--yes", run.GetName())
-		l.ended(run.GetName(), 20*time.Minute)
+		l.waitForEnd(run.GetName(), 20*time.Minute)
 		l.nothingLeft(run.GetName(), beforeForce)
 		l.must("delete", run.GetName())
 	}

@@ -29,7 +29,7 @@ func TestRunsOfAClusterEndAsTheTableSays(t *testing.T) {
 	l := newLab(t, runs(besides))
 	turn := make(chan struct{}, besides)
 	t.Run("rows", func(t *testing.T) {
-		for _, e := range slices.Concat(ends.Judged(), ends.Unfit(), ends.Refused()) {
+		for _, e := range slices.Concat(ends.Judged(), ends.Unfit(), ends.InvalidInput()) {
 			if e.Here {
 				continue
 			}
@@ -50,7 +50,7 @@ func (l *lab) endsAs(e ends.End) {
 	l.t.Helper()
 	file := strings.ReplaceAll(e.Name, " ", "-") + ".yaml"
 	for range tries {
-		r := l.followed(l.write(file, onTheHub(ends.Experiment)), e.Set)
+		r := l.runToEnd(l.write(file, onTheHub(ends.Experiment)), e.Set)
 		if e.Quiet && ends.Busy(r.out) {
 			continue
 		}
@@ -65,7 +65,7 @@ func onTheHub(text string) string {
 	return strings.Replace(text, "  model: {name", "  namespace: "+namespace+"\n  model: {name", 1)
 }
 
-func (l *lab) followed(file string, set []string) result {
+func (l *lab) runToEnd(file string, set []string) result {
 	l.t.Helper()
 	return l.command(40*time.Minute, bflowPath(), append([]string{"run", file, "--follow", "--plain", "--bundle",
 		os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, ends.Sets(set)...)...)
@@ -120,7 +120,7 @@ func TestMatricesOfAClusterEndAsTheirPointsDo(t *testing.T) {
 				turn <- struct{}{}
 				defer func() { <-turn }()
 				l := l.in(t)
-				r := l.followed(l.write("matrix-"+string(rune('a'+i))+".yaml", onTheHub(ends.Experiment)+row.Axes()), row.Set)
+				r := l.runToEnd(l.write("matrix-"+string(rune('a'+i))+".yaml", onTheHub(ends.Experiment)+row.Axes()), row.Set)
 				if r.code != row.Code {
 					t.Errorf("exit code %d, want %d:\n%s\n%s", r.code, row.Code, r.out, r.err)
 				}

@@ -83,8 +83,8 @@ func (l *listener) send(e event, header map[string]string) (string, error) {
 	return said.EventID, nil
 }
 
-// started returns the PipelineRuns that an event has started.
-func (l *listener) started(id string) []unstructured.Unstructured {
+// runsOf returns the PipelineRuns that an event has started.
+func (l *listener) runsOf(id string) []unstructured.Unstructured {
 	l.t.Helper()
 	found, err := l.listIn(pipelineRuns, l.namespace, "triggers.tekton.dev/triggers-eventid="+id)
 	if err != nil {
@@ -145,7 +145,7 @@ func (l *listener) missing(id string, after time.Duration) string {
 	over := time.After(after)
 	for {
 		changed := l.changed()
-		n := len(l.started(id))
+		n := len(l.runsOf(id))
 		if n == 1 {
 			return ""
 		}

@@ -122,7 +122,7 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	l := newLab(t)
 	pr := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=8"})
 	logs := l.tkn("pipelinerun", "logs", "--follow", pr)
-	l.ended(pr, 10*time.Minute)
+	l.waitForEnd(pr, 10*time.Minute)
 	said := l.results(pr)
 	run := l.child(pr)
 	word := said[contract.ResultVerdict]
@@ -149,7 +149,7 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 			t.Errorf("plan of %s is %s, of tkn's run %s", other, hash, said[contract.ResultPlanHashes])
 		}
 		l.must("cancel", other)
-		l.ended(other, 20*time.Minute)
+		l.waitForEnd(other, 20*time.Minute)
 		l.nothingLeft(other, beforeForce)
 	}
 }
@@ -209,7 +209,7 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
 		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"},
 			at:  func(*lab, string, string) {},
-			act: func(l *lab, parent string) { l.ended(parent, 20*time.Minute) }, goesOn: true},
+			act: func(l *lab, parent string) { l.waitForEnd(parent, 20*time.Minute) }, goesOn: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(t)
@@ -219,14 +219,14 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 			row.at(l, parent, run)
 			row.act(l, parent)
 			if row.goesOn {
-				l.ended(parent, 20*time.Minute)
+				l.waitForEnd(parent, 20*time.Minute)
 				if status, reason := condition(l.run(run)); status != "Unknown" {
 					t.Errorf("the run has ended: %s", reason)
 				}
 				deletion(l, parent)
 				l.gone(run)
 			}
-			l.ended(run, 20*time.Minute)
+			l.waitForEnd(run, 20*time.Minute)
 			l.nothingLeft(run, beforeForce)
 			l.noToken(parent)
 		})
@@ -278,7 +278,7 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 		t.Errorf("it has made %s beside %s", again, run)
 	}
 	cancelByTkn(l, parent)
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	l.nothingLeft(run, beforeForce)
 }
 
@@ -304,13 +304,13 @@ func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
 	run := l.child(parent)
 	cancelByTkn(l, parent)
-	l.ended(run, 10*time.Minute)
+	l.waitForEnd(run, 10*time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+run)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	cancelByTkn(l, holder)
 	for _, run := range []string{run, held} {
-		l.ended(run, 20*time.Minute)
+		l.waitForEnd(run, 20*time.Minute)
 		l.nothingLeft(run, beforeForce)
 	}
 }

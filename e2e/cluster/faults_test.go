@@ -46,7 +46,7 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 	l.kill(ourController) // while it starts
 	for _, task := range []string{contract.Provision, contract.Smoketest, "load-gen-0", contract.Release,
 		contract.MLflowPush, contract.Finish} {
-		l.started(run, task)
+		l.waitForTask(run, task)
 		l.kill(ourController)
 	}
 	l.succeeded(run)
@@ -85,7 +85,7 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 			l.kill(ourController)
 			row.act(l, run)
 			l.kill(ourController)
-			l.ended(run, 20*time.Minute)
+			l.waitForEnd(run, 20*time.Minute)
 			l.nothingLeft(run, beforeForce)
 		})
 	}
@@ -96,7 +96,7 @@ func TestTektonsControllerIsKilled(t *testing.T) {
 	l := newLab(t, rough)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "20s", "")))[0]
 	for _, task := range []string{contract.Provision, "load-gen-0", contract.Finish} {
-		l.started(run, task)
+		l.waitForTask(run, task)
 		l.kill(tektonController)
 	}
 	l.succeeded(run)
@@ -194,8 +194,8 @@ func (l *lab) kill(d deployment) {
 	})
 }
 
-// started waits until a task of the run has begun; it may have ended since.
-func (l *lab) started(run, task string) {
+// waitForTask waits until a task of the run has begun; it may have ended since.
+func (l *lab) waitForTask(run, task string) {
 	l.t.Helper()
 	l.await(40*time.Minute, task+" of "+run, func() string {
 		if len(l.list(taskRuns, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task)) > 0 {

@@ -86,7 +86,7 @@ func TestNothingIsLeft(t *testing.T) {
 			if row.act != nil {
 				row.act(l, run)
 			}
-			l.ended(run, 20*time.Minute)
+			l.waitForEnd(run, 20*time.Minute)
 			l.nothingLeft(run, beforeForce)
 			if row.deleted {
 				l.gone(run)
@@ -110,12 +110,12 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 		return ""
 	})
 	l.must("cancel", waiting)
-	l.ended(waiting, 10*time.Minute)
+	l.waitForEnd(waiting, 10*time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+waiting)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	l.must("cancel", holder)
-	l.ended(holder, 20*time.Minute)
+	l.waitForEnd(holder, 20*time.Minute)
 	for _, run := range []string{waiting, holder} {
 		l.nothingLeft(run, beforeForce)
 	}
@@ -210,8 +210,8 @@ func byDeletion(l *lab, run string) {
 	}
 }
 
-// ended waits until the PipelineRun is done, or gone.
-func (l *lab) ended(run string, limit time.Duration) {
+// waitForEnd waits until the PipelineRun is done, or gone.
+func (l *lab) waitForEnd(run string, limit time.Duration) {
 	l.t.Helper()
 	l.await(limit, run+" to end", func() string {
 		pr, err := l.get(pipelineRuns, run)

@@ -94,7 +94,7 @@ func TestPipelineExperimentMakesAMatrixOfSeveralPoints(t *testing.T) {
 		contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=[4, 8]\nmatrix.max_parallel=1",
 	})
 	parent := l.child(started)
-	l.ended(started, 20*time.Minute)
+	l.waitForEnd(started, 20*time.Minute)
 	said := l.results(started)
 	if !measured(said[contract.ResultVerdict]) || said[contract.ResultRuns] != parent ||
 		strings.Count(said[contract.ResultPlanHashes], ",") != 1 {

@@ -43,7 +43,7 @@ func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 		t.Fatalf("load-gen is given no memory in\n%s", specs)
 	}
 	run := l.create(head + "\n  taskRunSpecs:" + less.Replace(specs))
-	l.ended(run, 20*time.Minute)
+	l.waitForEnd(run, 20*time.Minute)
 	dir := filepath.Join(t.TempDir(), run)
 	l.must("fetch", run, "--out", dir)
 	v, err := report.ReadVerdict(dir)

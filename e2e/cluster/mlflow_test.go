@@ -40,8 +40,8 @@ type trackedRun struct {
 	} `json:"info"`
 }
 
-// tracked asks MLflow, by plain HTTP, for what it has of a run or a matrix.
-func (l *lab) tracked(name string) []trackedRun {
+// trackedRuns asks MLflow, by plain HTTP, for what it has of a run or a matrix.
+func (l *lab) trackedRuns(name string) []trackedRun {
 	l.t.Helper()
 	return append(l.tagged("bflow.run", name), l.tagged("bflow.matrix", name)...)
 }
@@ -71,7 +71,7 @@ func (l *lab) tagged(key, value string) []trackedRun {
 // trackedOpen names runs of MLflow that say that they still run.
 func (l *lab) trackedOpen(run string) (open []string) {
 	l.t.Helper()
-	for _, r := range l.tracked(run) {
+	for _, r := range l.trackedRuns(run) {
 		if r.Info.Status == "RUNNING" || r.Info.Status == "SCHEDULED" {
 			open = append(open, "MLflow run "+r.Info.Name)
 		}

@@ -95,7 +95,7 @@ func TestATeamComesAndGoes(t *testing.T) {
 		}
 	})
 	l.loadCPUFrom(namespace, team)
-	l.follow(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
+	l.watchToEnd(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
 	theirs := &unstructured.Unstructured{
 		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}},
 	}
@@ -134,8 +134,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 	}
 }
 
-// follow watches a run as a person does, until it has ended well.
-func (l *lab) follow(namespace, run string) {
+// watchToEnd watches a run as a person does, until it has ended well.
+func (l *lab) watchToEnd(namespace, run string) {
 	l.t.Helper()
 	if r := l.command(40*time.Minute, bflowPath(), "watch", run, "--plain", "-n", namespace); r.code != 0 {
 		l.t.Fatalf("%s ended with %d\n%s%s", run, r.code, r.out, r.err)

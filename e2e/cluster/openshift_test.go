@@ -60,7 +60,7 @@ func TestRunsKeepOpenShiftsRules(t *testing.T) {
 			t.Errorf("no pod of %q came by", who)
 		}
 	}
-	for _, refusal := range scc.refused() {
+	for _, refusal := range scc.violations() {
 		t.Error(refusal)
 	}
 }
@@ -78,7 +78,7 @@ func (s *scc) admitted(part string) bool {
 	return slices.ContainsFunc(s.pods, func(name string) bool { return strings.Contains(name, part) })
 }
 
-func (s *scc) refused() []string {
+func (s *scc) violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.said)

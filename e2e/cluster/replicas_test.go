@@ -22,11 +22,11 @@ func TestTwoControllersDoNothingTwice(t *testing.T) {
 	l.replicas(2)
 	run := l.submit(l.write("paused.yaml", experiment(fourOfEight, "20s", "")))[0]
 	waiting := l.submit(l.write("waiting.yaml", experiment(allEight, "2s", "")))[0]
-	l.started(run, "provision")
+	l.waitForTask(run, "provision")
 
 	first := l.leader("")
 	second := l.pauseLeader(first)
-	l.started(run, "load-gen-0")
+	l.waitForTask(run, "load-gen-0")
 	if err := l.api.Resource(pods).Namespace(ourController.namespace).Delete(t.Context(), second,
 		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)

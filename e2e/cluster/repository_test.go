@@ -34,7 +34,7 @@ func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
 		contract.ParamTrustedOnly: "true",
 	}
 	pr := l.starts(ask)
-	l.ended(pr, 20*time.Minute)
+	l.waitForEnd(pr, 20*time.Minute)
 	if said := l.results(pr); !measured(said[contract.ResultVerdict]) {
 		t.Fatalf("results %v, log:\n%s", said, l.tkn("pipelinerun", "logs", pr))
 	}
@@ -45,7 +45,7 @@ func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
 	}
 	ask[contract.ParamRevision] = "refs/pull/1/head"
 	pr = l.starts(ask)
-	l.ended(pr, 20*time.Minute)
+	l.waitForEnd(pr, 20*time.Minute)
 	if logs := l.tkn("pipelinerun", "logs", pr); !strings.Contains(logs, "it may come from a fork") ||
 		len(l.children(pr)) > 0 {
 		t.Errorf("runs %v, log:\n%s", l.children(pr), logs)

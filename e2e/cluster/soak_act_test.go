@@ -84,7 +84,7 @@ func (s *soaking) put(a soak.Action) (said string, done bool) {
 			return "the one before is not over", false
 		}
 	}
-	s.trying("the run before to make place", func() (result, error) {
+	s.retry("the run before to make place", func() (result, error) {
 		err := s.api.Resource(pipelineRuns).Namespace(a.Namespace).Delete(s.t.Context(), a.Name, metav1.DeleteOptions{})
 		if err == nil {
 			err = errors.New("it is being deleted")
@@ -186,7 +186,7 @@ func (s *soaking) hurt(a soak.Action) (said string) {
 
 // targetLost deletes what the hub knows of the way to the worker, and adds the worker again after some time.
 func (s *soaking) targetLost(lasts time.Duration) string {
-	s.trying("the Secret of the target to be deleted", func() (result, error) {
+	s.retry("the Secret of the target to be deleted", func() (result, error) {
 		err := s.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(s.t.Context()),
 			"bflow-target-"+workerTarget, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
@@ -195,7 +195,7 @@ func (s *soaking) targetLost(lasts time.Duration) string {
 		return result{}, err
 	})
 	<-time.After(lasts)
-	s.trying("the worker to be a target again", func() (result, error) {
+	s.retry("the worker to be a target again", func() (result, error) {
 		return s.try(recovery, bflowPath(), "target", "add", workerTarget, "--kubeconfig", s.w.kubeconfig)
 	})
 	return "added again"
@@ -206,7 +206,7 @@ func (s *soaking) namespaceLost(name string) string {
 	began := time.Now()
 	s.deleteNamespaceWithin(recovery, name)
 	gone := time.Since(began).Round(time.Second)
-	s.trying("namespace "+name+" to be made again", func() (result, error) {
+	s.retry("namespace "+name+" to be made again", func() (result, error) {
 		return s.try(recovery, bflowPath(), "bootstrap", "namespace", "add", name)
 	})
 	return fmt.Sprintf("gone after %s, and made again", gone)
@@ -215,7 +215,7 @@ func (s *soaking) namespaceLost(name string) string {
 // answering waits until both API servers answer, after what the fault before has done to them.
 func (s *soaking) answering() {
 	s.t.Helper()
-	s.trying("the API servers to answer", func() (result, error) {
+	s.retry("the API servers to answer", func() (result, error) {
 		for _, l := range []*lab{s.lab, s.w} {
 			if _, err := l.api.Resource(namespaces).Get(s.t.Context(), contract.NamespaceSystem,
 				metav1.GetOptions{}); err != nil {
@@ -226,8 +226,8 @@ func (s *soaking) answering() {
 	})
 }
 
-// trying waits until a command goes well: what it speaks to may be coming back.
-func (s *soaking) trying(what string, command func() (result, error)) {
+// retry waits until a command goes well: what it speaks to may be coming back.
+func (s *soaking) retry(what string, command func() (result, error)) {
 	s.t.Helper()
 	s.awaitAnswer(recovery, what, func() string {
 		r, err := command()

@@ -214,7 +214,7 @@ func (s *recorded) list(ctx context.Context) (version string) {
 		if !s.ours(&u) {
 			continue
 		}
-		e := soak.Told(now, s.cluster, soak.Seen, &u)
+		e := soak.EventOf(now, s.cluster, soak.Seen, &u)
 		if was, ok := gone[e.UID]; !ok || was.Revision != e.Revision {
 			told = append(told, e)
 		}
@@ -263,7 +263,7 @@ func (s *recorded) watchFrom(ctx context.Context, version string) string {
 		if change.Type == watch.Deleted {
 			verb = soak.Gone
 		}
-		e := soak.Told(time.Now(), s.cluster, verb, u)
+		e := soak.EventOf(time.Now(), s.cluster, verb, u)
 		s.known[e.UID] = e
 		if verb == soak.Gone {
 			delete(s.known, e.UID)

@@ -114,7 +114,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	}
 	for id, e := range started {
 		id = l.redelivered(e, id)
-		if diff := cmp.Diff(e.Starts, said(t, l.started(id)[0])); diff != "" {
+		if diff := cmp.Diff(e.Starts, said(t, l.runsOf(id)[0])); diff != "" {
 			t.Errorf("%s: -want +got\n%s", e.About, diff)
 		}
 	}
@@ -123,7 +123,7 @@ func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	}
 	// The events that start something were sent among the others and have taken the longest way.
 	for _, id := range refused {
-		if made := l.started(id); len(made) > 0 {
+		if made := l.runsOf(id); len(made) > 0 {
 			t.Errorf("event %s has started %s with params %v", id, made[0].GetName(), said(t, made[0]))
 		}
 	}

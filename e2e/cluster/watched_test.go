@@ -116,8 +116,8 @@ func (s *site) changed() <-chan struct{} {
 	return s.change
 }
 
-// seen lists what the watch of a kind knows; false while it has no answer yet.
-func (s *site) seen(
+// cached lists what the watch of a kind knows; false while it has no answer yet.
+func (s *site) cached(
 	kind schema.GroupVersionResource, namespace, selector string,
 ) (found []unstructured.Unstructured, ok bool) {
 	informer := s.watch(kind)
@@ -222,7 +222,7 @@ func (l *lab) listIn(
 	kind schema.GroupVersionResource, namespace, selector string,
 ) ([]unstructured.Unstructured, error) {
 	if l.watched {
-		if found, ok := l.seen(kind, namespace, selector); ok {
+		if found, ok := l.cached(kind, namespace, selector); ok {
 			return found, nil
 		}
 	}

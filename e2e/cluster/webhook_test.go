@@ -36,20 +36,20 @@ func TestEventsRunExperiments(t *testing.T) {
 
 	t.Run("a signed webhook runs the experiment in it", func(t *testing.T) {
 		l := l.in(t)
-		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": small, "author": "e2e"})}, values)
-		l.passed(pr, want, "webhook by e2e")
+		pr := l.trigger(event{Key: "webhook", Body: object(map[string]any{"experiment": small, "author": "e2e"})}, values)
+		l.checkRun(pr, want, "webhook by e2e")
 	})
 	t.Run("a webhook with overrides runs another plan", func(t *testing.T) {
 		l := l.long(t)
-		pr := l.start(event{Key: "webhook",
+		pr := l.trigger(event{Key: "webhook",
 			Body: object(map[string]any{"experiment": small, "overrides": []string{"load.data.output=9"}})}, values)
-		l.passed(pr, longer, "webhook by unknown")
+		l.checkRun(pr, longer, "webhook by unknown")
 	})
 	t.Run("an experiment that is no YAML fails with the place", func(t *testing.T) {
 		l := l.in(t)
-		pr := l.start(event{Key: "webhook", Body: object(map[string]any{"experiment": "kind: Experiment\n\"}]}}: ["})},
+		pr := l.trigger(event{Key: "webhook", Body: object(map[string]any{"experiment": "kind: Experiment\n\"}]}}: ["})},
 			values)
-		l.refused(pr, "experiment:2")
+		l.checkRefusal(pr, "experiment:2")
 	})
 	t.Run("a webhook that starts nothing is told of in an event", func(t *testing.T) {
 		l := l.in(t)
@@ -77,10 +77,10 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 
 	t.Run("a push runs the experiment of the repository", func(t *testing.T) {
 		l := l.in(t)
-		pr := l.start(event{Key: "github", Header: map[string]string{"X-GitHub-Event": "push"}, Body: object(map[string]any{
+		pr := l.trigger(event{Key: "github", Header: map[string]string{"X-GitHub-Event": "push"}, Body: object(map[string]any{
 			"ref": "refs/heads/main", "after": push, "deleted": false, "sender": map[string]any{"login": "jane"},
 			"repository": map[string]any{"clone_url": repository.url, "default_branch": "main"}})}, values)
-		l.passed(pr, want, "github-push by jane")
+		l.checkRun(pr, want, "github-push by jane")
 	})
 	comment := func(number int) event {
 		return event{Key: "github", Header: map[string]string{"X-GitHub-Event": "issue_comment"}, Body: object(map[string]any{
@@ -91,15 +91,15 @@ func (l *listener) git(t *testing.T, want string, values map[string]string) {
 	}
 	t.Run("a comment runs the experiment of a pull request of the repository itself", func(t *testing.T) {
 		l := l.long(t)
-		l.passed(l.start(comment(8), values), want, "github-comment by jane")
+		l.checkRun(l.trigger(comment(8), values), want, "github-comment by jane")
 	})
 	t.Run("a comment on a pull request of a fork runs nothing", func(t *testing.T) {
 		l := l.in(t)
-		l.refused(l.start(comment(7), values), "commit "+fork+" is on no branch of the repository")
+		l.checkRefusal(l.trigger(comment(7), values), "commit "+fork+" is on no branch of the repository")
 	})
 	t.Run("the example for Pipelines-as-Code runs the experiment of the repository", func(t *testing.T) {
 		l := l.long(t)
-		l.passed(l.asCode(repository.url, push), want, "pull request 8 of team/models by jane")
+		l.checkRun(l.asCode(repository.url, push), want, "pull request 8 of team/models by jane")
 	})
 }
 
@@ -165,10 +165,10 @@ func (l *lab) planHash(text string) string {
 	return plans[0].Hash
 }
 
-// start sends an event and returns the name of the PipelineRun that it starts. Interceptors remember for some seconds
+// trigger sends an event and returns the name of the PipelineRun that it starts. Interceptors remember for some seconds
 // that there was no Secret, so it is sent again, each time later: on a busy host an earlier one may only be slow, and
 // what that starts after all is deleted.
-func (l *listener) start(e event, values map[string]string) string {
+func (l *listener) trigger(e event, values map[string]string) string {
 	l.t.Helper()
 	var ids []string
 	var name string
@@ -187,13 +187,13 @@ func (l *listener) start(e event, values map[string]string) string {
 		return ""
 	})
 	for _, id := range ids {
-		for _, pr := range l.started(id) {
+		for _, pr := range l.runsOf(id) {
 			if pr.GetName() != name {
 				l.delete(pr.GetName())
 			}
 		}
 	}
-	return l.passing(name)
+	return l.deleteAfterwards(name)
 }
 
 // first waits until one of the events has started something.
@@ -203,7 +203,7 @@ func (l *listener) first(ids []string, patience time.Duration) (name string, err
 	for {
 		changed := l.changed()
 		for _, id := range ids {
-			if made := l.started(id); len(made) > 0 {
+			if made := l.runsOf(id); len(made) > 0 {
 				return made[0].GetName(), nil
 			}
 		}
@@ -222,16 +222,16 @@ func (l *listener) delete(name string) {
 	_ = l.api.Resource(pipelineRuns).Namespace(l.namespace).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-// passing deletes a PipelineRun, and its runs with it, when the test is over.
-func (l *listener) passing(name string) string {
+// deleteAfterwards deletes a PipelineRun, and its runs with it, when the test is over.
+func (l *listener) deleteAfterwards(name string) string {
 	l.t.Cleanup(func() { l.delete(name) })
 	return name
 }
 
-// passed waits until the PipelineRun of bflow-experiment is done, and compares what it says with what its one run is.
-func (l *listener) passed(name, hash, by string) {
+// checkRun waits until the PipelineRun of bflow-experiment is done, and compares what it says with what its one run is.
+func (l *listener) checkRun(name, hash, by string) {
 	l.t.Helper()
-	l.ended(name, 20*time.Minute)
+	l.waitForEnd(name, 20*time.Minute)
 	parent := l.run(name)
 	if status, reason := condition(parent); status != "True" {
 		l.t.Fatalf("%s ended with %s\n%s", name, reason, l.log(name))
@@ -250,10 +250,10 @@ func (l *listener) passed(name, hash, by string) {
 	l.nothingLeft(run.GetName(), beforeForce)
 }
 
-// refused waits until the PipelineRun has failed for the reason why, without a run.
-func (l *listener) refused(name, why string) {
+// checkRefusal waits until the PipelineRun has failed for the reason why, without a run.
+func (l *listener) checkRefusal(name, why string) {
 	l.t.Helper()
-	l.ended(name, 20*time.Minute)
+	l.waitForEnd(name, 20*time.Minute)
 	if status, _ := condition(l.run(name)); status != "False" {
 		l.t.Fatalf("%s ended with %s", name, status)
 	}
@@ -284,7 +284,7 @@ func (l *listener) asCode(url, revision string) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return l.passing(made.GetName())
+	return l.deleteAfterwards(made.GetName())
 }
 
 // results of a PipelineRun.

@@ -245,7 +245,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	})
 	cancelled := time.Now()
 	l.must("cancel", parent)
-	l.ended(parent, 20*time.Minute)
+	l.waitForEnd(parent, 20*time.Minute)
 	l.nothingStarted(from, parent)
 	for _, c := range children() {
 		admitted, _ := time.Parse(time.RFC3339, c.GetAnnotations()[contract.AnnotationAdmitted])

@@ -50,7 +50,7 @@ func disturbed() []end {
 
 func TestARunEndsAsTheTableSays(t *testing.T) {
 	rows := disturbed()
-	for _, e := range slices.Concat(Judged(), Unfit(), Refused()) {
+	for _, e := range slices.Concat(Judged(), Unfit(), InvalidInput()) {
 		rows = append(rows, end{e, nil})
 	}
 	for _, e := range rows {

@@ -142,8 +142,8 @@ func Unfit() []End {
 	}
 }
 
-// Refused are ends before anything was started, for what somebody wrote.
-func Refused() []End {
+// InvalidInput are ends before anything was started, for what somebody wrote.
+func InvalidInput() []End {
 	return []End{
 		{Name: "a field that there is not", Set: []string{"load.stages[0].rat=1"}, Code: contract.ExitUsage,
 			Says: `unknown field "rat" \(did you mean "rate"\?\)`},

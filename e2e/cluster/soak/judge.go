@@ -189,7 +189,7 @@ func (j *Judge) settle(all bool) {
 		questions := j.later
 		j.later, again = nil, false
 		for _, q := range questions {
-			if !all && !j.told(q) {
+			if !all && !j.isAnswerable(q) {
 				j.later = append(j.later, q)
 				continue
 			}
@@ -199,8 +199,8 @@ func (j *Judge) settle(all bool) {
 	}
 }
 
-// told says whether a question can be answered.
-func (j *Judge) told(q question) bool {
+// isAnswerable says whether a question can be answered.
+func (j *Judge) isAnswerable(q question) bool {
 	return !slices.ContainsFunc(q.kinds, func(kind string) bool {
 		upto := j.upto[stream{q.cluster, kind}]
 		return upto.Revision < q.revision || upto.At.Before(q.after)

@@ -92,7 +92,7 @@ func condition(u *unstructured.Unstructured, kind string) (status, reason string
 	return status, reason
 }
 
-// Told is the event of a watch, or of a list that shows a change.
-func Told(at time.Time, cluster string, verb Verb, u *unstructured.Unstructured) Event {
+// EventOf is the event of a watch, or of a list that shows a change.
+func EventOf(at time.Time, cluster string, verb Verb, u *unstructured.Unstructured) Event {
 	return Event{At: at, Cluster: cluster, Verb: verb, Revision: Revision(u.GetResourceVersion()), Object: Observe(u)}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// told is how late a watch may tell, where the clocks of two clusters are all that compares them.
-	told = time.Minute
-	// noticed is how long a cluster is off the network before nothing can be verified there: what was asked for before
-	// may be written down after it, by a controller that was paused meanwhile.
-	noticed = 30 * time.Second
+	// maxWatchDelay is how late a watch may tell, where the clocks of two clusters are all that compares them.
+	maxWatchDelay = time.Minute
+	// lossNoticeTime is how long a cluster is off the network before nothing can be verified there: what was asked for
+	// before may be written down after it, by a controller that was paused meanwhile.
+	lossNoticeTime = 30 * time.Second
 )
 
 // enough: the pods of a cluster that have not ended ask for no more devices than there are.
@@ -122,7 +122,7 @@ func (j *Judge) run(was life, l *life) {
 		return
 	}
 	j.asks = append(j.asks, l.Object)
-	if cut := j.cut[target]; cut != nil && over.At.Sub(cut.At) > noticed {
+	if cut := j.cut[target]; cut != nil && over.At.Sub(cut.At) > lossNoticeTime {
 		j.markedElse(l, fmt.Sprintf("target %s is off the network since %s", target, stamp(cut.At)))
 	}
 }
@@ -169,13 +169,14 @@ func (j *Judge) wanted(l *life) {
 		return
 	}
 	const second = time.Second // to which the API server rounds
-	j.ask(question{cluster: Hub, after: l.first.At.Add(told), kinds: []string{PipelineRun}, answer: func() string {
-		return j.unwanted(l, func(pr *life) bool {
-			over := pr.over()
-			return pr.admitted != nil && !pr.Created.After(l.Created.Add(second)) &&
-				(over == nil || !l.Created.After(over.At.Add(second)))
-		})
-	}})
+	j.ask(question{cluster: Hub, after: l.first.At.Add(maxWatchDelay), kinds: []string{PipelineRun},
+		answer: func() string {
+			return j.unwanted(l, func(pr *life) bool {
+				over := pr.over()
+				return pr.admitted != nil && !pr.Created.After(l.Created.Add(second)) &&
+					(over == nil || !l.Created.After(over.At.Add(second)))
+			})
+		}})
 }
 
 // unwanted excuses what comes after a release that is marked: nothing is let start beside it.

@@ -16,12 +16,12 @@ func (j *Judge) Print(w io.Writer, done map[Act]int) error {
 	ends := map[string]int{}
 	var start, release wait
 	for _, l := range j.inOrder(func(l *life) bool { return l.isRun() }) {
-		ends[l.end()]++
+		ends[l.outcome()]++
 		if l.admitted != nil {
 			start.longer(l.admitted.At.Sub(l.first.At), l)
 		}
-		if over := l.over(); l.admitted != nil && over != nil && l.ended() != nil {
-			release.longer(over.At.Sub(l.ended().At), l)
+		if over := l.over(); l.admitted != nil && over != nil && l.endEvent() != nil {
+			release.longer(over.At.Sub(l.endEvent().At), l)
 		}
 	}
 	section(t, "runs", ends)
@@ -80,8 +80,8 @@ func (w wait) String() string {
 	return fmt.Sprintf("%s (%s)", w.Round(time.Second), w.whose)
 }
 
-// end is how a run has ended, in a word or two.
-func (l *life) end() string {
+// outcome is how a run has ended, in a word or two.
+func (l *life) outcome() string {
 	switch {
 	case l.done != nil && l.admitted == nil:
 		return "ended in the queue"
@@ -95,8 +95,8 @@ func (l *life) end() string {
 	return "open"
 }
 
-// ended is the event by which a run was over for Tekton.
-func (l *life) ended() *Event {
+// endEvent is the event by which a run was over for Tekton.
+func (l *life) endEvent() *Event {
 	if l.done != nil && (l.deleting == nil || l.done.At.Before(l.deleting.At)) {
 		return l.done
 	}

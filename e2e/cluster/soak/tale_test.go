@@ -35,7 +35,7 @@ func (t *tale) tell(cluster string, verb Verb, o Object) *tale {
 	return t
 }
 
-func (t *tale) seen(objects ...Object) *tale {
+func (t *tale) list(objects ...Object) *tale {
 	for _, o := range objects {
 		t.tell(Hub, Seen, o)
 	}
@@ -93,12 +93,12 @@ func (o Object) as(key, value string) Object {
 	return o
 }
 
-func (o Object) ended(reason string) Object { o.Done = reason; return o }
+func (o Object) withEnd(reason string) Object { o.Done = reason; return o }
 
 func (o Object) ends() Object { o.Deleting = true; return o }
 
 func released(name, target string) Object {
-	return started(name, target).and(contract.AnnotationReleased, "t1").ended("Succeeded")
+	return started(name, target).and(contract.AnnotationReleased, "t1").withEnd("Succeeded")
 }
 
 func engine(name, of string, gpus int64) Object {
