@@ -73,8 +73,8 @@ func (x exchange) discover() bool {
 	return true
 }
 
-// served are the plural names, sorted.
-func (s *Server) served() []schema.GroupVersionResource {
+// resourceNames are the plural names, sorted.
+func (s *Server) resourceNames() []schema.GroupVersionResource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(s.kinds), func(a, b schema.GroupVersionResource) int {
@@ -84,7 +84,7 @@ func (s *Server) served() []schema.GroupVersionResource {
 
 func (s *Server) groups() metav1.APIGroupList {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
-	for _, r := range s.served() {
+	for _, r := range s.resourceNames() {
 		if r.Group == "" {
 			continue
 		}
@@ -105,7 +105,7 @@ func (x exchange) serveResources(gv schema.GroupVersion) {
 	list := metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(),
 	}
-	for _, r := range x.served() {
+	for _, r := range x.resourceNames() {
 		if r.GroupVersion() == gv {
 			k := x.kindOf(r)
 			list.APIResources = append(list.APIResources,

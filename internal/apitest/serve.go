@@ -49,7 +49,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if refuse != nil {
 		if code, message := refuse(q); code > 0 {
-			refused(w, q, code, message)
+			writeRefusal(w, q, code, message)
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (x exchange) patch() {
 		fail(x.w, http.StatusConflict, "the object has been modified", Object{"name": x.q.Name})
 		return
 	}
-	obj, err := x.changed(obj, change, apply, x.r.URL.Query())
+	obj, err := x.applyPatch(obj, change, apply, x.r.URL.Query())
 	var refusal apierrors.APIStatus
 	if errors.As(err, &refusal) {
 		status := refusal.Status()
@@ -213,8 +213,8 @@ func (x exchange) patch() {
 	answer(x.w, http.StatusOK, obj)
 }
 
-// changed is what a patch makes of an object, which it may change.
-func (s *Server) changed(obj, change Object, apply bool, query url.Values) (Object, error) {
+// applyPatch returns what a patch makes of an object, which it may change.
+func (s *Server) applyPatch(obj, change Object, apply bool, query url.Values) (Object, error) {
 	manager := query.Get("fieldManager")
 	if s.fields != nil && apply {
 		return s.fields.Apply(obj, change, manager, query.Get("force") == "true")
@@ -296,8 +296,8 @@ func answer(w http.ResponseWriter, code int, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client is gone: nobody is left to be told
 }
 
-// refused answers what a test wants to be answered.
-func refused(w http.ResponseWriter, q Request, code int, message string) {
+// writeRefusal answers a request as a test wants it refused.
+func writeRefusal(w http.ResponseWriter, q Request, code int, message string) {
 	if code == http.StatusConflict && q.Verb == "create" {
 		failAs(w, code, metav1.StatusReasonAlreadyExists, message, nil)
 		return

@@ -9,15 +9,15 @@ import (
 	"bflow.dev/bflow/generator/spec"
 )
 
-// fields writes a table for every object of every kind. An object that was written before is named instead.
-func fields(w io.Writer) error {
+// writeFields writes a table for every object of every kind. An object that was written before is named instead.
+func writeFields(w io.Writer) error {
 	r := reference{seen: map[string]string{}}
 	r.text.WriteString("# Fields of the files\n\n`*` marks a field whose list makes an axis of the matrix; a field " +
 		"in bold is required. " +
 		"A duration has a unit (h, m, s, ms). `bflow explain PATH` prints the same.\n")
 	for _, kind := range []string{"experiment", "deploymentprofile", "benchmarkprofile",
 		"metricsprofile", "reportmetrics"} {
-		if err := r.object(kind); err != nil {
+		if err := r.writeObject(kind); err != nil {
 			return err
 		}
 	}
@@ -31,8 +31,8 @@ type reference struct {
 	seen map[string]string // fields of an object -> path where they were written
 }
 
-// object writes the object at path, then those below it.
-func (r *reference) object(path string) error {
+// writeObject writes the object at path, then those below it.
+func (r *reference) writeObject(path string) error {
 	top, err := spec.Explain(path)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (r *reference) object(path string) error {
 	fmt.Fprintf(&r.text, "%s.\n\n| field | type | default | meaning |\n|---|---|---|---|\n%s",
 		capital(top.Meaning), rows.String())
 	for _, sub := range below {
-		if err := r.object(sub); err != nil {
+		if err := r.writeObject(sub); err != nil {
 			return err
 		}
 	}

@@ -32,8 +32,8 @@ func write(dir string) error {
 		write func(io.Writer) error
 	}{
 		{"cli.md", markdown("the command line itself", app.Reference)},
-		{"fields.md", markdown("the types of package spec", fields)},
-		{"experiment.schema.json", schema},
+		{"fields.md", markdown("the types of package spec", writeFields)},
+		{"experiment.schema.json", writeSchema},
 	}
 	for _, p := range pages {
 		var text bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"bflow.dev/bflow/generator/spec"
 )
 
-// schema writes the JSON Schema with a comment that says where it comes from.
-func schema(w io.Writer) error {
+// writeSchema writes the JSON Schema with a comment that says where it comes from.
+func writeSchema(w io.Writer) error {
 	text, err := spec.Schema()
 	if err != nil {
 		return err
