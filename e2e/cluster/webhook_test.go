@@ -172,15 +172,15 @@ func (l *listener) trigger(e event, values map[string]string) string {
 	l.t.Helper()
 	var ids []string
 	var name string
-	patience := 5 * time.Second
+	wait := 5 * time.Second
 	l.awaitAnswer(10*time.Minute, "the event to start something", func() string {
 		id, err := l.send(e, sign(e, values))
 		if err != nil {
 			return err.Error()
 		}
 		ids = append(ids, id)
-		name, err = l.first(ids, patience)
-		patience *= 2
+		name, err = l.first(ids, wait)
+		wait *= 2
 		if err != nil {
 			return err.Error()
 		}
@@ -197,9 +197,9 @@ func (l *listener) trigger(e event, values map[string]string) string {
 }
 
 // first waits until one of the events has started something.
-func (l *listener) first(ids []string, patience time.Duration) (name string, err error) {
+func (l *listener) first(ids []string, wait time.Duration) (name string, err error) {
 	l.t.Helper()
-	over := time.After(patience)
+	over := time.After(wait)
 	for {
 		changed := l.changed()
 		for _, id := range ids {
