@@ -3,8 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"bflow.dev/bflow/internal/kube"
 
@@ -27,36 +25,9 @@ func (c *Cluster) troubleOf(ctx context.Context, deployment *unstructured.Unstru
 		return ""
 	}
 	for i := range pods {
-		if why := podTrouble(&pods[i]); why != "" {
+		if why := kube.PodTrouble(&pods[i]); why != "" {
 			return fmt.Sprintf("pod %q: %s", pods[i].Name, why)
 		}
 	}
 	return ""
-}
-
-// podTrouble returns why a pod does not run, in the words of the kubelet or the scheduler, "" if it is only slow.
-func podTrouble(pod *corev1.Pod) string {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return "Unschedulable: " + c.Message
-		}
-	}
-	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if why := containerTrouble(s); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-func containerTrouble(s corev1.ContainerStatus) string {
-	waits := s.State.Waiting
-	if waits == nil || waits.Reason == "" || waits.Reason == "ContainerCreating" || waits.Reason == "PodInitializing" {
-		return ""
-	}
-	message := waits.Message
-	if ended := s.LastTerminationState.Terminated; waits.Reason == "CrashLoopBackOff" && ended != nil {
-		message = fmt.Sprintf("its last exit code was %d", ended.ExitCode)
-	}
-	return strings.TrimSuffix(waits.Reason+": "+message, ": ")
 }

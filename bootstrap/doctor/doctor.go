@@ -13,6 +13,7 @@ import (
 	"bflow.dev/bflow/bootstrap/detect"
 	"bflow.dev/bflow/internal/kube"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -107,9 +108,9 @@ type doctor struct {
 	cluster  detect.Cluster
 	api      detect.API
 	platform detect.Platform
-	nodes    *detect.Nodes              // nil if they may not be read
-	deployed *unstructured.Unstructured // the controller's Deployment
-	images   string                     // prefix of the images, from the ConfigMap in the namespace of runs
+	nodes    *detect.Nodes      // nil if they may not be read
+	deployed *appsv1.Deployment // the controller's Deployment
+	images   string             // prefix of the images, from the ConfigMap in the namespace of runs
 }
 
 type look func(context.Context) []Line

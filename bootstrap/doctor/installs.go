@@ -10,8 +10,8 @@ import (
 	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -48,23 +48,20 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 
 // isDown reports whether a Deployment exists and is not available.
 func (d *doctor) isDown(ctx context.Context, namespace, name string) bool {
-	o, err := d.get(ctx, kube.Apps("deployments", namespace, name))
-	if err != nil {
-		return false // other distributions name it differently; if it may not be read, other checks say so
-	}
-	n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
-	return n == 0
+	o, err := kube.Get[appsv1.Deployment](ctx, d.client, kube.Apps("deployments", namespace, name))
+	// other distributions name it differently; if it may not be read, other checks say so
+	return err == nil && o.Status.AvailableReplicas == 0
 }
 
 // tektonSecurity checks the one flag that runs need: the containers that Tekton adds to a pod must fit a restricted
 // namespace, as ours do. On OpenShift the platform sets what is missing.
 func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 	const check = "tekton"
-	flags, err := d.get(ctx, kube.Core("configmaps", i.Namespace, "feature-flags"))
+	flags, err := kube.Get[corev1.ConfigMap](ctx, d.client, kube.Core("configmaps", i.Namespace, "feature-flags"))
 	if err != nil {
 		return unreadable(check, err)[0]
 	}
-	if value, _, _ := unstructured.NestedString(flags.Object, "data", "set-security-context"); value != "true" {
+	if flags.Data["set-security-context"] != "true" {
 		return fail(check, fmt.Sprintf(`kubectl patch configmap feature-flags -n %s --type merge -p '{"data":{"set-security-context":"true"}}'`, i.Namespace),
 			"Tekton Pipelines %s adds containers to pods that a restricted namespace refuses (flag set-security-context)", i.Version)
 	}
@@ -124,7 +121,8 @@ func (d *doctor) trouble(ctx context.Context, namespace string) string {
 
 func (d *doctor) controller(ctx context.Context) []Line {
 	const check = "controller"
-	o, err := d.get(ctx, kube.Apps("deployments", contract.NamespaceSystem, contract.AccountController))
+	at := kube.Apps("deployments", contract.NamespaceSystem, contract.AccountController)
+	o, err := kube.Get[appsv1.Deployment](ctx, d.client, at)
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, bootstrap, "bflow-controller is not installed: runs would wait forever")}
 	}
@@ -132,12 +130,12 @@ func (d *doctor) controller(ctx context.Context) []Line {
 		return unreadable(check, err)
 	}
 	d.deployed = o
-	if n, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas"); n == 0 {
+	if o.Status.AvailableReplicas == 0 {
 		look := "check its pod and its log: kubectl describe pods -n %[1]s; kubectl logs -n %[1]s deployment/%[2]s"
 		return []Line{fail(check, fmt.Sprintf(look, contract.NamespaceSystem, contract.AccountController),
 			"bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
 	}
-	if v := o.GetLabels()["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
+	if v := o.Labels["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
 		return []Line{warn(check, "run bflow bootstrap upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
 	}
 	return []Line{ok(check, "bflow-controller %s", d.Version)}

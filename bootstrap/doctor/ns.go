@@ -7,7 +7,7 @@ import (
 	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan/contract"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	corev1 "k8s.io/api/core/v1"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -52,15 +52,15 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	case err != nil && !apierrors.IsForbidden(err): // people often may not read their own namespace
 		return unreadable(check, err)
 	}
-	hub, err := d.get(ctx, kube.Core("configmaps", d.Namespace, contract.ConfigMapHub))
+	hub, err := kube.Get[corev1.ConfigMap](ctx, d.client, kube.Core("configmaps", d.Namespace, contract.ConfigMapHub))
 	if apierrors.IsNotFound(err) {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub, d.Namespace)}
 	}
 	if err != nil {
 		return unreadable(check, err)
 	}
-	d.images, _, _ = unstructured.NestedString(hub.Object, "data", contract.HubImages)
-	if id, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubKey); d.platform.Hub != "" && id != d.platform.Hub {
+	d.images = hub.Data[contract.HubImages]
+	if id := hub.Data[contract.HubKey]; d.platform.Hub != "" && id != d.platform.Hub {
 		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s belongs to another cluster: %q, but this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
 	}
 	for _, account := range []string{contract.AccountRunner, contract.AccountLoad} {

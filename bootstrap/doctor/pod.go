@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,28 +60,18 @@ func (d *doctor) pod(ctx context.Context) []Line {
 func (d *doctor) imageNames() (prefix, tag string) {
 	prefix, tag = d.Prefix, d.Tag
 	if d.deployed != nil {
-		containers, _, _ := unstructured.NestedSlice(d.deployed.Object, "spec", "template", "spec", "containers")
-		for _, c := range containers {
-			container, _ := c.(map[string]any)
-			image, _ := container["image"].(string)
-			image, _, _ = strings.Cut(image, "@")
+		for _, c := range d.deployed.Spec.Template.Spec.Containers {
+			image, _, _ := strings.Cut(c.Image, "@")
 			slash := strings.LastIndex(image, "/")
 			if at := strings.LastIndex(image, ":"); at > slash {
-				tag, image = orElse(tag, image[at+1:]), image[:at]
+				tag, image = cmp.Or(tag, image[at+1:]), image[:at]
 			}
 			if slash > 0 {
-				prefix = orElse(prefix, image[:slash])
+				prefix = cmp.Or(prefix, image[:slash])
 			}
 		}
 	}
-	return strings.TrimRight(orElse(prefix, d.images), "/"), orElse(tag, d.Version)
-}
-
-func orElse(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
+	return strings.TrimRight(cmp.Or(prefix, d.images), "/"), cmp.Or(tag, d.Version)
 }
 
 // probe returns the pod: restricted, without rights, and with a deadline in case nobody deletes it.

@@ -84,8 +84,8 @@ type follower[T any, P Object[T]] struct {
 // error that says little.
 func (f *follower[T, P]) IsWatchListSemanticsUnSupported() bool { return true }
 
-// list reads all objects as they are now. A reflector would be content with a state of the past, in which an object that
-// was made a moment ago is not there yet.
+// list reads all objects as they are now. A reflector would be content with a state of the past, in which an object
+// that was made a moment ago is not there yet.
 func (f *follower[T, P]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	all, version, err := listAll[T](ctx, f.c, f.at, f.sel)
 	if f.judge(ctx, err); err != nil {

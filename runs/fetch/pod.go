@@ -117,7 +117,7 @@ func (c *client) waitReady(ctx context.Context, pod *corev1.Pod, limit time.Dura
 			case len(found) == 0:
 				return false, errors.New("it was deleted")
 			}
-			if why := waiting(found[0]); why != "" {
+			if why := kube.PodTrouble(found[0]); why != "" {
 				last = why
 			}
 			return judge(found[0])
@@ -152,19 +152,4 @@ func ending(pod *corev1.Pod) string {
 		}
 	}
 	return pod.Status.Reason + " " + pod.Status.Message
-}
-
-// waiting is why a pod is not ready, in the words of the scheduler or the kubelet.
-func waiting(pod *corev1.Pod) string {
-	for _, s := range pod.Status.ContainerStatuses {
-		if w := s.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" {
-			return w.Reason + ": " + w.Message
-		}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue && c.Message != "" {
-			return c.Reason + ": " + c.Message
-		}
-	}
-	return ""
 }
