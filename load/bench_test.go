@@ -5,7 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 )
 
 // BenchmarkTranslate is one point of a matrix: ten thousand of them are planned in two seconds.
@@ -18,7 +18,7 @@ func BenchmarkTranslate(b *testing.B) {
 	}
 	src := r.source("bench.yaml")
 	for b.Loop() {
-		if _, problems := load.Translate(src); problems.Err() != nil {
+		if _, problems := tool.Translate(src); problems.Err() != nil {
 			b.Fatal(problems.Err())
 		}
 	}

@@ -7,29 +7,30 @@ import (
 	"strconv"
 	"time"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
-// blockAPI translates how requests are put.
-func (t *translator) blockAPI(a *NativeAPI) {
+// addAPI translates how requests are put.
+func addAPI(d *tool.Draft, a *NativeAPI) {
 	kind := a.kind()
-	kind = cmp.Or(t.over.kind(), kind)
-	api := &t.m.API
+	kind = cmp.Or(d.Over.RequestKind(), kind)
+	api := &d.Measurement.API
 	api.Stream, api.VerifyTLS, api.ExactOutput = a.Stream, a.VerifyTLS, a.ExactOutput
-	t.setAPI(kind, a.Path)
+	d.SetAPI(kind, a.Path)
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
-		t.header(t.block.below(join("api.headers", name)), name, a.Headers[name])
+		d.AddHeader(d.Block.Below(tool.Join("api.headers", name)), name, a.Headers[name])
 	}
 	if a.Body.Node != nil {
-		api.Body = t.block.at(a.Body.Node, t.block.below("api.body").path).anyMap()
+		api.Body = d.Block.At(a.Body.Node, d.Block.Below("api.body").Path).AnyMap()
 	}
-	api.PromptForm = promptForms()[a.PromptForm]
+	api.PromptForm = tool.PromptForms()[a.PromptForm]
 	if s := a.APIKeySecret; s != nil {
 		api.APIKeySecret = &runplan.SecretKey{Name: s.Name, Key: s.Key}
 	}
 	a.fillConnection(api)
 	a.fillClients(api)
-	t.blockSLO(a.SLOHeaders)
+	addSLO(d, a.SLOHeaders)
 }
 
 // fillConnection fills in how connections are made, bounded and repeated.
@@ -62,9 +63,9 @@ func sloUnits() map[string]time.Duration {
 	return map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "us": time.Microsecond}
 }
 
-// blockSLO sends objectives in request headers, x-slo-ttft-<unit> unless it is given another name, and judges
+// addSLO sends objectives in request headers, x-slo-ttft-<unit> unless it is given another name, and judges
 // by them where the experiment has no slo of its own.
-func (t *translator) blockSLO(s *SLOHeaders) {
+func addSLO(d *tool.Draft, s *SLOHeaders) {
 	if s == nil {
 		return
 	}
@@ -78,8 +79,8 @@ func (t *translator) blockSLO(s *SLOHeaders) {
 		}
 		if h.limit > 0 {
 			units := float64(h.limit) / float64(sloUnits()[s.Unit])
-			t.header(t.block.below("api.slo_headers"), h.name, strconv.FormatFloat(units, 'f', -1, 64))
+			d.AddHeader(d.Block.Below("api.slo_headers"), h.name, strconv.FormatFloat(units, 'f', -1, 64))
 		}
 	}
-	t.slo = &runplan.SLO{Goodput: &g, OnBreach: "report"}
+	d.SLO = &runplan.SLO{Goodput: &g, OnBreach: "report"}
 }

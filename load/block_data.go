@@ -15,7 +15,7 @@ func (d *NativeData) plan(load float64) runplan.Data {
 		Seed: d.Seed, Trace: d.Trace.plan(), File: d.File.plan(),
 	}
 	for _, p := range d.Prefixes {
-		out.Prefixes = append(out.Prefixes, runplan.Prefix{Weight: p.Weight, Count: p.Count.of(load), Tokens: p.Tokens})
+		out.Prefixes = append(out.Prefixes, runplan.Prefix{Weight: p.Weight, Count: p.Count.Of(load), Tokens: p.Tokens})
 	}
 	if i := d.Images; i != nil {
 		out.Images = &runplan.Images{Count: i.Count, Width: i.Width, Height: i.Height}

@@ -2,49 +2,55 @@ package load
 
 import (
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
-// native translates the format's own load block, which was checked when it was read. What overrides change of it is checked
-// again.
-func (t *translator) native() {
-	b := t.src.Load
+// Native is the name of the format's own load block among tools.
+const Native = "native"
+
+// Definition names the block.
+func (b *NativeBlock) Definition() tool.Definition { return tool.Definition{Name: Native, Key: "load"} }
+
+// Translate fills in a measurement from the block, which was checked when it was read. What overrides change of it is
+// checked again.
+func (b *NativeBlock) Translate(d *tool.Draft) {
 	if b == nil {
-		t.block.errorf("needs a load block")
+		d.Block.Errorf("needs a load block")
 		return
 	}
-	if t.over.rates.set() {
-		t.over.rates.errorf("a native load block holds its rates in load.stages: change them there, or with matrix.axes")
+	if d.Over.Rates.IsSet() {
+		d.Over.Rates.Errorf("a native load block holds its rates in load.stages: change them there, or with matrix.axes")
 	}
-	t.blockAPI(&b.API)
-	if t.over.requestType.set() {
-		t.reportAt("data", b.Data.checkImages(t.m.API.Type))
+	addAPI(d, &b.API)
+	if d.Over.RequestType.IsSet() {
+		reportAt(d, "data", b.Data.checkImages(d.Measurement.API.Type))
 	}
-	t.checkSource(&b.Data)
-	t.m.Record, t.m.Data.Seed = b.Record.plan(), b.Data.Seed
+	checkSource(d, &b.Data)
+	d.Measurement.Record, d.Measurement.Data.Seed = b.Record.plan(), b.Data.Seed
 	for i := range b.Stages {
-		t.blockStages(item("stages", i), &b.Stages[i], &b.Data)
+		addStages(d, item("stages", i), &b.Stages[i], &b.Data)
 	}
-	t.blockSweep(b.Sweep, &b.Data)
-	t.blockSearch(b.Search)
-	if len(t.m.Stages) == 0 {
-		t.m.Data = b.Data.plan(0)
+	addSweep(d, b.Sweep, &b.Data)
+	addSearch(d, b.Search)
+	if len(d.Measurement.Stages) == 0 {
+		d.Measurement.Data = b.Data.plan(0)
 		return
 	}
-	t.settleData()
+	d.SettleData()
 }
 
 // reportAt reports findings about what stands at a path of the block.
-func (t *translator) reportAt(path string, found problem.Findings) {
+func reportAt(d *tool.Draft, path string, found problem.Findings) {
 	for _, f := range found {
-		t.block.below(problem.Join(path, f.Path)).errorf("%s", f.Text)
+		d.Block.Below(problem.Join(path, f.Path)).Errorf("%s", f.Text)
 	}
 }
 
 // checkSource finds data without a source of prompts.
-func (t *translator) checkSource(d *NativeData) {
-	if d.Input == nil && d.Trace == nil && d.File == nil {
-		t.block.below("data").errorf("needs data.input (tokens), data.file or data.trace")
+func checkSource(d *tool.Draft, data *NativeData) {
+	if data.Input == nil && data.Trace == nil && data.File == nil {
+		d.Block.Below("data").Errorf("needs data.input (tokens), data.file or data.trace")
 	}
 }
 

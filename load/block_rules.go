@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
 	"bflow.dev/bflow/load/shape"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -44,7 +45,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 
 // kind is the type of API that requests go to: chat without a word.
 func (a *NativeAPI) kind() string {
-	if kind, known := APIType(a.Type); known {
+	if kind, known := tool.APIType(a.Type); known {
 		return kind
 	}
 	return runplan.APIChat
@@ -71,7 +72,7 @@ func (b *NativeBlock) checkPrefixes() (out problem.Findings) {
 		loads = nil
 	}
 	for i, p := range b.Data.Prefixes {
-		out.Under(item("prefixes", i)+".count", p.Count.check(loads))
+		out.Under(item("prefixes", i)+".count", p.Count.Check(loads))
 	}
 	return out
 }
@@ -134,10 +135,10 @@ func (s *NativeStage) checkLoads(by shape.Given) (out problem.Findings) {
 			out.Add(at, "want at most %d, found %s", runplan.MostAtOnce, scalar.Plain(x))
 		}
 	}
-	out.Under("requests", s.Requests.check(loads))
-	out.Under("max_inflight", s.MaxInflight.check(loads))
+	out.Under("requests", s.Requests.Check(loads))
+	out.Under("max_inflight", s.MaxInflight.Check(loads))
 	for i := range s.Stop {
-		out.Under(item("stop", i)+".count", s.Stop[i].Count.check(loads))
+		out.Under(item("stop", i)+".count", s.Stop[i].Count.Check(loads))
 	}
 	if len(out) > 0 {
 		return out
@@ -146,7 +147,7 @@ func (s *NativeStage) checkLoads(by shape.Given) (out problem.Findings) {
 		loads = []float64{0}
 	}
 	for _, x := range loads {
-		b := bounds{duration: runplan.Duration(s.Duration), requests: s.Requests.of(x)}
+		b := tool.Bounds{Duration: runplan.Duration(s.Duration), Requests: s.Requests.Of(x)}
 		if out = checkSkips(s.SkipFirst, s.SkipLast, b); len(out) > 0 {
 			break
 		}
@@ -155,9 +156,9 @@ func (s *NativeStage) checkLoads(by shape.Given) (out problem.Findings) {
 }
 
 // checkSkips checks both ends of a stage with the given bounds.
-func checkSkips(first, last Skip, b bounds) (out problem.Findings) {
-	out.Under("skip_first", first.check(b))
-	out.Under("skip_last", last.check(b))
+func checkSkips(first, last Skip, b tool.Bounds) (out problem.Findings) {
+	out.Under("skip_first", first.Check(b))
+	out.Under("skip_last", last.Check(b))
 	return out
 }
 
@@ -178,8 +179,8 @@ func (l *SearchLevel) words() shapeWords {
 	return shapeWords{l.Arrival, l.Burstiness, l.SlotPer, l.OnFull, Count{N: l.MaxInflight}, l.Ramp}
 }
 
-func (l *SearchLevel) bounds() bounds {
-	return bounds{duration: runplan.Duration(l.Duration), requests: l.Requests}
+func (l *SearchLevel) bounds() tool.Bounds {
+	return tool.Bounds{Duration: runplan.Duration(l.Duration), Requests: l.Requests}
 }
 
 // check finds words that none of the shapes takes, or that one of them refuses. Only a stage that is wrong has several.
@@ -246,8 +247,8 @@ func (s *Sweep) check() (out problem.Findings) {
 	if s.Duration == 0 && s.Requests == 0 {
 		out.Add("", "its stages never end; set duration or requests")
 	}
-	if n := s.Points + s.Knee; n > MaxList {
-		out.Add("", "want at most %d stages of a sweep, found %d", MaxList, n)
+	if n := s.Points + s.Knee; n > tool.MaxList {
+		out.Add("", "want at most %d stages of a sweep, found %d", tool.MaxList, n)
 	}
 	return out
 }
@@ -273,7 +274,7 @@ func (s *Search) check() (out problem.Findings) {
 	out.Under("level", l.words().check([]shape.Shape{shape.Of(s.levelShape())}))
 	for i := range l.Stop {
 		out.Under("level."+item("stop", i), l.Stop[i].check())
-		out.Under("level."+item("stop", i)+".count", l.Stop[i].Count.check(nil))
+		out.Under("level."+item("stop", i)+".count", l.Stop[i].Count.Check(nil))
 	}
 	out.Under("level", checkSkips(l.SkipFirst, l.SkipLast, l.bounds()))
 	return out
@@ -339,7 +340,7 @@ func (l *Length) check() (out problem.Findings) {
 	case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
 		out.Add("max", "want at least min, %d, found %d", *l.Min, *l.Max)
 	case low > 0 && high > 0 && low > high:
-		out.Add("", crossed, low, high)
+		out.Add("", tool.Crossed, low, high)
 	}
 	if l.Shape == "fixed" && (l.Stdev > 0 || l.Min != nil || l.Max != nil) {
 		out.Add("shape", "shape fixed takes only mean; remove stdev, min and max, or the shape")

@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"fmt"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
-// blockSearch translates a search; its level is a stage without a load value.
-func (t *translator) blockSearch(s *Search) {
+// addSearch translates a search; its level is a stage without a load value.
+func addSearch(d *tool.Draft, s *Search) {
 	if s == nil {
 		return
 	}
-	t.m.Search = &runplan.Search{
+	d.Measurement.Search = &runplan.Search{
 		Goodput: s.Goodput, Low: s.Low, High: s.High, Over: s.Over, Tolerance: s.Tolerance, Repeats: s.Repeats,
 	}
 	l := s.Level
@@ -22,12 +23,12 @@ func (t *translator) blockSearch(s *Search) {
 	level := runplan.Stage{Name: "level", Measure: true, Shape: s.levelShape()}
 	level.PauseAfter = runplan.Duration(l.PauseAfter)
 	l.words().put(&level, 0, "poisson") // as a search without a level
-	b := t.overridden(l.bounds(), 0)
-	t.limit(&level, b, "search.level", l.SkipFirst, l.SkipLast)
+	b := overridden(d, l.bounds(), 0)
+	setLimits(d, &level, b, "search.level", l.SkipFirst, l.SkipLast)
 	for i := range l.Stop {
 		level.Stop = append(level.Stop, l.Stop[i].plan(0))
 	}
-	t.m.Search.Level = &level
+	d.Measurement.Search.Level = &level
 }
 
 // levelShape is the shape of a level.
@@ -38,18 +39,18 @@ func (s *Search) levelShape() string {
 	return runplan.ShapeOpen
 }
 
-// blockSweep adds the stages of a sweep.
-func (t *translator) blockSweep(s *Sweep, data *NativeData) {
+// addSweep adds the stages of a sweep.
+func addSweep(d *tool.Draft, s *Sweep, data *NativeData) {
 	if s == nil {
 		return
 	}
-	at := t.block.below("sweep")
-	b := t.overridden(bounds{duration: runplan.Duration(s.Duration), requests: s.Requests}, 0)
-	for _, stage := range s.stages(len(t.m.Stages)) {
+	at := d.Block.Below("sweep")
+	b := overridden(d, tool.Bounds{Duration: runplan.Duration(s.Duration), Requests: s.Requests}, 0)
+	for _, stage := range s.stages(len(d.Measurement.Stages)) {
 		stage.Measure, stage.PauseAfter = true, runplan.Duration(s.PauseAfter)
-		stage.Duration, stage.Requests = b.duration, b.requests
-		t.keepData(at, &stage, data.plan(0))
-		t.addStage(at, stage)
+		stage.Duration, stage.Requests = b.Duration, b.Requests
+		d.KeepData(at, &stage, data.plan(0))
+		d.AddStage(at, stage)
 	}
 }
 

@@ -4,21 +4,22 @@ import (
 	"cmp"
 
 	"bflow.dev/bflow/load/shape"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
-// blockStages adds the stages of one entry of stages, which is at path.
-func (t *translator) blockStages(path string, s *NativeStage, data *NativeData) {
+// addStages adds the stages of one entry of stages, which is at path.
+func addStages(d *tool.Draft, path string, s *NativeStage, data *NativeData) {
 	stages := s.Choice.Stages()
 	for _, stage := range stages {
 		load := shape.Load(&stage)
 		stage.Measure, stage.PauseAfter = s.Measure, runplan.Duration(s.PauseAfter)
 		s.words().put(&stage, load, "constant")
-		b := bounds{duration: runplan.Duration(s.Duration), requests: s.Requests.of(load)}
+		b := tool.Bounds{Duration: runplan.Duration(s.Duration), Requests: s.Requests.Of(load)}
 		if s.Measure {
-			b = t.overridden(b, load)
+			b = overridden(d, b, load)
 		}
-		t.limit(&stage, b, path, s.SkipFirst, s.SkipLast)
+		setLimits(d, &stage, b, path, s.SkipFirst, s.SkipLast)
 		for i := range s.Stop {
 			stage.Stop = append(stage.Stop, s.Stop[i].plan(load))
 		}
@@ -28,9 +29,9 @@ func (t *translator) blockStages(path string, s *NativeStage, data *NativeData) 
 		case s.Name != "":
 			stage.Name = s.Name
 		}
-		at := t.block.below(path)
-		t.keepData(at, &stage, data.plan(load))
-		t.addStage(at, stage)
+		at := d.Block.Below(path)
+		d.KeepData(at, &stage, data.plan(load))
+		d.AddStage(at, stage)
 	}
 }
 
@@ -39,7 +40,7 @@ func (s shapeWords) put(stage *runplan.Stage, load float64, arrival string) {
 	if shape.Of(stage.Shape).Takes.Arrival {
 		stage.Arrival = cmp.Or(s.arrival, arrival)
 	}
-	stage.Burstiness, stage.MaxInflight = s.burstiness, s.maxInflight.of(load)
+	stage.Burstiness, stage.MaxInflight = s.burstiness, s.maxInflight.Of(load)
 	stage.SlotPer, stage.OnFull = s.slotPer, s.onFull
 	stage.Ramp, stage.RampFrom = runplan.Duration(s.ramp.Over), s.ramp.From
 	stage.RampShape, stage.RampSteps = s.ramp.Shape, s.ramp.Steps
@@ -47,23 +48,23 @@ func (s shapeWords) put(stage *runplan.Stage, load float64, arrival string) {
 
 // overridden is what bounds a measured stage of a load value, 0 where it has none: the overrides of the experiment
 // replace its own bounds.
-func (t *translator) overridden(b bounds, load float64) bounds {
-	if t.over.maxSeconds.set() {
-		b.duration = t.over.duration()
+func overridden(d *tool.Draft, b tool.Bounds, load float64) tool.Bounds {
+	if d.Over.MaxSeconds.IsSet() {
+		b.Duration = d.Over.Duration()
 	}
-	if t.over.maxRequests.set() {
+	if d.Over.MaxRequests.IsSet() {
 		var value *float64
 		if load > 0 {
 			value = &load
 		}
-		b.requests = t.over.requests(value)
+		b.Requests = d.Over.Requests(value)
 	}
 	return b
 }
 
-// limit fills in the bounds of the stage at path and what is not measured of it.
-func (t *translator) limit(stage *runplan.Stage, b bounds, path string, first, last Skip) {
-	t.reportAt(path, checkSkips(first, last, b))
-	stage.Duration, stage.Requests = b.duration, b.requests
-	stage.SkipFirst, stage.SkipLast = first.trim(b), last.trim(b)
+// setLimits fills in the bounds of the stage at path and what is not measured of it.
+func setLimits(d *tool.Draft, stage *runplan.Stage, b tool.Bounds, path string, first, last Skip) {
+	reportAt(d, path, checkSkips(first, last, b))
+	stage.Duration, stage.Requests = b.Duration, b.Requests
+	stage.SkipFirst, stage.SkipLast = first.Trim(b), last.Trim(b)
 }

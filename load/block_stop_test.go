@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"bflow.dev/bflow/load/tool"
 )
 
 // What the fields of a stop rule say of themselves is what a plan gets.
@@ -17,15 +17,15 @@ func TestStopRulesHaveTheNumbersOfTheirFields(t *testing.T) {
 		name, _, _ := strings.Cut(rule.Field(i).Tag.Get("json"), ",")
 		tags[name] = rule.Field(i).Tag
 	}
-	for _, kind := range stopKinds() {
-		names = append(names, kind.name)
-		for _, n := range kind.numbers {
+	for _, kind := range tool.StopKinds() {
+		names = append(names, kind.Name)
+		for _, n := range kind.Numbers {
 			implied := ""
-			if !n.required {
-				implied = strconv.FormatFloat(n.value, 'f', -1, 64)
+			if !n.Required {
+				implied = strconv.FormatFloat(n.Value, 'f', -1, 64)
 			}
-			if got := tags[n.name].Get("implied"); got != implied {
-				t.Errorf("%s of %s is %q unless set, its field says %q", n.name, kind.name, implied, got)
+			if got := tags[n.Name].Get("implied"); got != implied {
+				t.Errorf("%s of %s is %q unless set, its field says %q", n.Name, kind.Name, implied, got)
 			}
 		}
 	}
@@ -39,26 +39,5 @@ func TestStopRulesHaveTheNumbersOfTheirFields(t *testing.T) {
 	}
 	if got, want := len((&StopRule{}).values(1)), len(tags)-len([]string{"kind", "stopping_scope", "mode"}); got != want {
 		t.Errorf("%d numbers are looked at, the rule has %d", got, want)
-	}
-}
-
-// A path leads to what stands there, or to the nearest above it, and says where it should be.
-func TestAPlaceBelowABlockIsFound(t *testing.T) {
-	var doc yaml.Node
-	text := "api: {headers: {a.b: x}}\nstages:\n- rate: 1\n- rate: 22\ndata:\n"
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
-	block := value{findings: &findings{}}.at(doc.Content[0], "spec.load")
-	for _, row := range []struct {
-		path string
-		line int
-	}{
-		{`api.headers["a.b"]`, 1}, {"stages[1].rate", 4}, {"stages[1].name", 4}, {"stages[5].rate", 3}, {"data.input", 1},
-	} {
-		got := block.below(row.path)
-		if got.node.Line != row.line || got.path != "spec.load."+row.path {
-			t.Errorf("%s: found in line %d as %s, want line %d", row.path, got.node.Line, got.path, row.line)
-		}
 	}
 }

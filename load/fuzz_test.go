@@ -9,9 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool/aiperf"
+	"bflow.dev/bflow/load/tool/guidellm"
+	"bflow.dev/bflow/load/tool/inferenceperf"
+	"bflow.dev/bflow/load/tool/vllmbench"
 )
 
-var tools = []string{load.Native, load.GuideLLM, load.AIPerf, load.InferencePerf, load.VLLMBench}
+var tools = []string{load.Native, guidellm.Name, aiperf.Name, inferenceperf.Name, vllmbench.Name}
 
 // FuzzTranslate feeds any YAML to every tool: no panic, and what comes out without an error is JSON.
 func FuzzTranslate(f *testing.F) {
@@ -32,12 +36,12 @@ func FuzzTranslate(f *testing.F) {
 	}
 	f.Add([]byte("block: &a [*a]"), byte(1))
 	f.Add([]byte("block: &a {<<: *a, data: *a}"), byte(0))
-	f.Fuzz(func(t *testing.T, doc []byte, tool byte) {
+	f.Fuzz(func(t *testing.T, doc []byte, which byte) {
 		var r row
 		if yaml.Unmarshal(doc, &r) != nil {
 			return
 		}
-		r.Tool = tools[int(tool)%len(tools)]
+		r.Tool = tools[int(which)%len(tools)]
 		tr, problems := translate(r.source("fuzz.yaml"))
 		if problems.Err() != nil {
 			return

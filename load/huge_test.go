@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/guidellm"
 )
 
 func TestANumberThatNoLoadCanMeanIsRefused(t *testing.T) {
@@ -18,10 +20,10 @@ func TestANumberThatNoLoadCanMeanIsRefused(t *testing.T) {
 		{"tokens of a prompt", load.Native, "{data: {input: 2000000000}, stages: [{rate: 1, requests: 3}]}", "data.input.mean is 2000000000, want at most 10000000"},
 		{"a length of time", load.Native, "{data: {input: 3}, stages: [{rate: 1, duration: 999999h}]}", "stages[0].duration: want at most 87600h"},
 		{"turns of conversations, together", load.Native, "{data: {input: 3, turns: 2000000000, conversations: 2000000000}, stages: [{concurrency: 1}]}", "stages[0].requests is 4000000000000000000, want at most 2147483647"},
-		{"one of a list of GuideLLM", load.GuideLLM, "{profile: constant, rate: [1, 1e300], max_seconds: 3, data: [{prompt_tokens: 3, output_tokens: 3}]}", "want at most 1000000000000"},
+		{"one of a list of GuideLLM", guidellm.Name, "{profile: constant, rate: [1, 1e300], max_seconds: 3, data: [{prompt_tokens: 3, output_tokens: 3}]}", "want at most 1000000000000"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, problems := translate(load.Source{Tool: row.tool, Name: "p", Block: load.Block{File: "p.yaml", Path: "load", Node: parse(t, row.block)}})
+			_, problems := translate(tool.Source{Tool: toolOf(row.tool), Name: "p", Block: tool.Block{File: "p.yaml", Path: "load", Node: parse(t, row.block)}})
 			if err := problems.Err(); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
 			}

@@ -12,7 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/aiperf"
+	"bflow.dev/bflow/load/tool/guidellm"
+	"bflow.dev/bflow/load/tool/inferenceperf"
+	"bflow.dev/bflow/load/tool/vllmbench"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.output.json")
@@ -30,16 +34,18 @@ type row struct {
 	Overrides []yaml.Node       `yaml:"overrides"`
 }
 
-func (r row) source(file string) load.Source {
-	src := load.Source{
-		Tool: r.Tool, Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
-		Block: load.Block{File: file, Path: "block", Node: &r.Block},
+func (r row) source(file string) tool.Source {
+	src := tool.Source{
+		Tool: toolOf(r.Tool), Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
+		Block: tool.Block{File: file, Path: "block", Node: &r.Block},
 	}
 	if r.Block.Kind == 0 {
 		src.Block.Node = nil
 	}
 	for i := range r.Overrides {
-		src.Overrides = append(src.Overrides, load.OverrideLayer{Block: load.Block{File: file, Path: "overrides", Node: &r.Overrides[i]}})
+		src.Overrides = append(src.Overrides, tool.OverrideLayer{
+			Block: tool.Block{File: file, Path: "overrides", Node: &r.Overrides[i]},
+		})
 	}
 	return src
 }
@@ -102,7 +108,7 @@ func (r row) print(out *bytes.Buffer, file string) {
 			out.WriteString("," + jsonLine(part, parts[part]))
 		}
 	}
-	if m.Runner != load.RunnerNative {
+	if m.Runner != tool.RunnerNative {
 		out.WriteString("," + jsonLine("runner", m.Runner))
 	}
 	if len(tr.Secrets) > 0 {
@@ -157,21 +163,21 @@ func compare(t *testing.T, file string, got []byte) {
 
 func TestBlanksSetNothing(t *testing.T) {
 	for _, r := range []struct{ name, tool, block string }{
-		{"the number of a rule", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
+		{"the number of a rule", guidellm.Name, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
 			"constraint: [{kind: max_duration, seconds: 5}, {kind: max_errors, count: BLANK}]}"},
-		{"a number with a default", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
+		{"a number with a default", guidellm.Name, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: 3}, " +
 			"constraint: [{kind: max_duration, seconds: 5}, {kind: max_error_rate, rate: 0.5, window: BLANK}]}"},
-		{"a length", load.GuideLLM, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: BLANK}, " +
+		{"a length", guidellm.Name, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: BLANK}, " +
 			"constraint: [{kind: max_duration, seconds: 5}]}"},
-		{"a rate", load.InferencePerf, "{load: {type: constant, stages: [{rate: BLANK, duration: 3}]}, data: {type: random}}"},
-		{"a concurrency", load.AIPerf, "{endpoint_type: chat, concurrency: BLANK, request_count: 5, isl: 3}"},
-		{"a number of prompts", load.VLLMBench, "{num-prompts: BLANK, dataset-name: random}"},
+		{"a rate", inferenceperf.Name, "{load: {type: constant, stages: [{rate: BLANK, duration: 3}]}, data: {type: random}}"},
+		{"a concurrency", aiperf.Name, "{endpoint_type: chat, concurrency: BLANK, request_count: 5, isl: 3}"},
+		{"a number of prompts", vllmbench.Name, "{num-prompts: BLANK, dataset-name: random}"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			results := map[string]string{}
 			for _, blank := range []string{"null", `""`, `"  "`} {
-				block := load.Block{Path: "block", Node: parse(t, strings.ReplaceAll(r.block, "BLANK", blank))}
-				tr, problems := load.Translate(load.Source{Tool: r.tool, Name: "p", Block: block})
+				block := tool.Block{Path: "block", Node: parse(t, strings.ReplaceAll(r.block, "BLANK", blank))}
+				tr, problems := tool.Translate(tool.Source{Tool: toolOf(r.tool), Name: "p", Block: block})
 				var texts []string
 				for _, p := range problems {
 					texts = append(texts, p.Text)
@@ -189,7 +195,7 @@ func TestBlanksSetNothing(t *testing.T) {
 
 func TestABlankEntryOfAListOfNumbersIsRefused(t *testing.T) {
 	block := parse(t, `{profile: constant, rate: [1, ""], max_seconds: 3, data: [{prompt_tokens: 3}]}`)
-	_, problems := load.Translate(load.Source{Tool: load.GuideLLM, Name: "p", Block: load.Block{Path: "block", Node: block}})
+	_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{}, Name: "p", Block: tool.Block{Path: "block", Node: block}})
 	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `block.rate[1]: want a number, found ""`) {
 		t.Errorf("got %v, want an error about the entry", err)
 	}

@@ -9,25 +9,38 @@ import (
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 )
 
-// translate is load.Translate, of a native block and of overrides too.
-func translate(src load.Source) (load.Translation, problem.List) {
+// toolOf is the tool of a name, the native block among them; the first of all for none.
+func toolOf(name string) tool.Translator {
+	switch name {
+	case load.Native:
+		return (*load.NativeBlock)(nil)
+	case "":
+		return registry.All()[0]
+	}
+	return registry.All().TranslatorOf(name)
+}
+
+// translate is tool.Translate, of a native block and of overrides too.
+func translate(src tool.Source) (tool.Translation, problem.List) {
 	for i := range src.Overrides {
 		if found := readOverride(&src.Overrides[i]); found.Err() != nil {
-			return load.Translation{}, found
+			return tool.Translation{}, found
 		}
 	}
-	if src.Tool == load.Native {
+	if _, ok := src.Tool.(*load.NativeBlock); ok {
 		if found := readNative(&src, false); found.Err() != nil {
-			return load.Translation{}, found
+			return tool.Translation{}, found
 		}
 	}
-	return load.Translate(src)
+	return tool.Translate(src)
 }
 
 // readOverride reads a layer as the file of an experiment holds it, in one line.
-func readOverride(l *load.OverrideLayer) problem.List {
+func readOverride(l *tool.OverrideLayer) problem.List {
 	text := "apiVersion: bflow.dev/v1alpha1\nkind: Experiment\nmetadata: {name: e}\nspec:\n" +
 		"  model: {name: acme/tiny-1b}\n  deployment_profile: sim\n" +
 		"  load: {data: {input: 1}, stages: [{rate: 1, duration: 1s}]}\n"
@@ -57,7 +70,7 @@ func lineOf(n *yaml.Node) (string, problem.List) {
 }
 
 // readNative reads the block of src as the file of a profile holds it, in one line, and puts it in its place.
-func readNative(src *load.Source, lenient bool) problem.List {
+func readNative(src *tool.Source, lenient bool) problem.List {
 	text := "apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: profile}\nspec:\n  tool: native\n"
 	if n := src.Block.Node; n != nil {
 		line, found := lineOf(n)
@@ -71,8 +84,8 @@ func readNative(src *load.Source, lenient bool) problem.List {
 		return found
 	}
 	profile, _ := set.Catalogue.Benchmark("profile", nil, "")
-	src.Load = profile.Spec.Load
-	src.Block = load.Block{File: profile.File, Path: "spec.load", Node: profile.Pos("spec.load")}
+	src.Tool = profile.Spec.Load
+	src.Block = tool.Block{File: profile.File, Path: "spec.load", Node: profile.Pos("spec.load")}
 	return found
 }
 

@@ -8,16 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/aiperf"
+	"bflow.dev/bflow/load/tool/guidellm"
+	"bflow.dev/bflow/load/tool/inferenceperf"
 )
 
 // unknownKey matches what a translator says of a key that it never heard of.
 var unknownKey = regexp.MustCompile(`unknown field|takes no "`)
 
 // known reports what a translation says of key, where it says that it does not know it.
-func known(t *testing.T, tool, key, block string) {
+func known(t *testing.T, name, key, block string) {
 	t.Helper()
-	_, problems := load.Translate(load.Source{Tool: tool, Name: "p", Block: load.Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
+	_, problems := tool.Translate(tool.Source{Tool: toolOf(name), Name: "p", Block: tool.Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
 	for _, p := range problems {
 		if unknownKey.MatchString(p.Text) && strings.Contains(p.Text, fmt.Sprintf("%q", key)) {
 			t.Errorf("%s: %s\n%s", key, p.Error(), block)
@@ -48,7 +51,7 @@ func TestEveryKeyOfGuideLLMsProfilesIsKnown(t *testing.T) {
 	}](t, "guidellm-0.8.1-profiles.json") {
 		kind, _ := schema.Properties["kind"].Default.(string)
 		for key := range schema.Properties {
-			known(t, load.GuideLLM, key, fmt.Sprintf(`{profile: {kind: %s, %s: 7}}`, kind, key))
+			known(t, guidellm.Name, key, fmt.Sprintf(`{profile: {kind: %s, %s: 7}}`, kind, key))
 		}
 		if len(schema.Properties) > 0 && kind == "" {
 			t.Errorf("%s has no kind", name)
@@ -78,12 +81,12 @@ func TestEveryKeyOfGuideLLMIsKnown(t *testing.T) {
 				if place == "" {
 					t.Fatalf("no place for %s", name)
 				}
-				known(t, load.GuideLLM, key, fmt.Sprintf(place, kind, key))
+				known(t, guidellm.Name, key, fmt.Sprintf(place, kind, key))
 			}
 		}
 	}
 	for _, key := range readJSON[map[string]struct{ Kinds, Keys []string }](t, "guidellm-0.8.1-keys.json")["BenchmarkArgs"].Keys {
-		known(t, load.GuideLLM, key, fmt.Sprintf(`{%s: {}}`, key))
+		known(t, guidellm.Name, key, fmt.Sprintf(`{%s: {}}`, key))
 	}
 }
 
@@ -136,7 +139,7 @@ func TestEveryKeyOfInferencePerfIsKnown(t *testing.T) {
 		}
 		for _, kind := range []string{"synthetic", "shared_prefix"} {
 			for _, shape := range []string{"constant", "concurrent", "trace_replay", "trace_session_replay"} {
-				known(t, load.InferencePerf, strings.TrimSuffix(segs[len(segs)-1], "[]"), withKinds(block, kind, shape))
+				known(t, inferenceperf.Name, strings.TrimSuffix(segs[len(segs)-1], "[]"), withKinds(block, kind, shape))
 			}
 		}
 	}
@@ -169,7 +172,7 @@ func TestEveryFlagOfAIPerfIsKnown(t *testing.T) {
 				continue
 			}
 			key := strings.ReplaceAll(name, "-", "_")
-			known(t, load.AIPerf, key, fmt.Sprintf(`{endpoint_type: chat, isl: 5, "%s": 1}`, key))
+			known(t, aiperf.Name, key, fmt.Sprintf(`{endpoint_type: chat, isl: 5, "%s": 1}`, key))
 		}
 	}
 }

@@ -10,6 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/aiperf"
+	"bflow.dev/bflow/load/tool/guidellm"
+	"bflow.dev/bflow/load/tool/inferenceperf"
+	"bflow.dev/bflow/load/tool/vllmbench"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 )
@@ -19,13 +24,13 @@ const secretText = "sk-very-secret"
 
 func TestCredentialsLeaveTheBlock(t *testing.T) {
 	for _, r := range []struct{ name, tool, block string }{
-		{"guidellm: a key of the backend", load.GuideLLM, `{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a backend written as JSON", load.GuideLLM, `{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a header", load.GuideLLM, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"aiperf: a header as text", load.AIPerf, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
-		{"aiperf: its key", load.AIPerf, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
-		{"inference-perf: its key", load.InferencePerf, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
-		{"vllm-bench: a header as text", load.VLLMBench, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
+		{"guidellm: a key of the backend", guidellm.Name, `{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a backend written as JSON", guidellm.Name, `{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a header", guidellm.Name, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"aiperf: a header as text", aiperf.Name, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
+		{"aiperf: its key", aiperf.Name, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
+		{"inference-perf: its key", inferenceperf.Name, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
+		{"vllm-bench: a header as text", vllmbench.Name, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
 		{"native: a header", load.Native, `{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
 	} {
 		t.Run(r.name, func(t *testing.T) {
@@ -50,7 +55,7 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 // TestAnAddressInTheBlockOfAToolIsTakenOut: the tool gets it back from its Secret.
 func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 	block := strings.ReplaceAll(`{dataset-name: custom, dataset-path: "https://me:KEY@h.example/x.jsonl"}`, "KEY", secretText)
-	tr, problems := load.Translate(load.Source{Tool: load.VLLMBench, Runner: load.RunnerExternal, Name: "p", Block: load.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := tool.Translate(tool.Source{Tool: vllmbench.Tool{}, Runner: tool.RunnerExternal, Name: "p", Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +80,9 @@ func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 	}
 }
 
-func translateText(t *testing.T, tool, block string) load.Translation {
+func translateText(t *testing.T, name, block string) tool.Translation {
 	t.Helper()
-	tr, problems := translate(load.Source{Tool: tool, Name: "p", Venv: "/opt/venv", Block: load.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := translate(tool.Source{Tool: toolOf(name), Name: "p", Venv: "/opt/venv", Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +105,7 @@ func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 		{"a long list", "{data: [" + strings.Repeat("1,", 1001) + "]}", "a list of 1001 entries: the limit is 1000"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, problems := load.Translate(load.Source{Block: load.Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
+			_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{}, Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
 			if err := problems.Err(); err == nil || !strings.Contains(err.Error(), r.want) {
 				t.Errorf("got %v, want %q", err, r.want)
 			}
@@ -109,9 +114,9 @@ func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 }
 
 func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
-	src := load.Source{Tool: load.Native, Lenient: true, Block: load.Block{File: "p.yaml", Path: "spec.load", Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
+	src := tool.Source{Tool: toolOf(load.Native), Lenient: true, Block: tool.Block{File: "p.yaml", Path: "spec.load", Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
 	problems := readNative(&src, true)
-	_, more := load.Translate(src)
+	_, more := tool.Translate(src)
 	problems = append(problems, more...)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
@@ -123,9 +128,9 @@ func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
 
 func TestTheSameBlockTranslatesTheSameTwice(t *testing.T) {
 	node := parse(t, `{profile: {kind: concurrent, streams: [2, 4]}, data: "prompt_tokens=3,prefix_tokens=2,prefix_count=2*concurrency", constraint: [{kind: max_requests, count: 3*concurrency}]}`)
-	src := load.Source{Name: "p", Block: load.Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
-	first, _ := load.Translate(src)
-	second, _ := load.Translate(src)
+	src := tool.Source{Tool: guidellm.Tool{}, Name: "p", Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
+	first, _ := tool.Translate(src)
+	second, _ := tool.Translate(src)
 	if a, b := line(first), line(second); a != b {
 		t.Errorf("first  %s\nsecond %s", a, b)
 	}
@@ -133,16 +138,16 @@ func TestTheSameBlockTranslatesTheSameTwice(t *testing.T) {
 
 func TestACredentialInPlaceOfAMappingIsNotShown(t *testing.T) {
 	for _, r := range []struct{ name, tool, block string }{
-		{"headers of guidellm", load.GuideLLM, "{backend: {extras: {headers: Bearer KEY}}}"},
-		{"a reference of guidellm", load.GuideLLM, "{backend: {extras: {body: {key: {valueFrom: KEY}}}}}"},
-		{"what a mapping is merged with", load.GuideLLM, "{backend: {extras: {headers: {<<: &key KEY, a: b}}}}"},
-		{"headers of inference-perf", load.InferencePerf, "{api: {headers: Bearer KEY}}"},
+		{"headers of guidellm", guidellm.Name, "{backend: {extras: {headers: Bearer KEY}}}"},
+		{"a reference of guidellm", guidellm.Name, "{backend: {extras: {body: {key: {valueFrom: KEY}}}}}"},
+		{"what a mapping is merged with", guidellm.Name, "{backend: {extras: {headers: {<<: &key KEY, a: b}}}}"},
+		{"headers of inference-perf", inferenceperf.Name, "{api: {headers: Bearer KEY}}"},
 		{"headers of a native block", load.Native, "{api: {headers: Bearer KEY}}"},
 		{"a reference of a native block", load.Native, "{api: {headers: {authorization: {valueFrom: KEY}}}}"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			block := load.Block{File: "p.yaml", Path: "spec", Node: parse(t, strings.ReplaceAll(r.block, "KEY", secretText))}
-			_, problems := translate(load.Source{Tool: r.tool, Name: "p", Block: block})
+			block := tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, strings.ReplaceAll(r.block, "KEY", secretText))}
+			_, problems := translate(tool.Source{Tool: toolOf(r.tool), Name: "p", Block: block})
 			err := problems.Err()
 			if err == nil || !strings.Contains(err.Error(), "want a mapping, found a text that is not shown") {
 				t.Errorf("got %v, want it to say that a mapping is wanted", err)

@@ -9,7 +9,7 @@ import (
 // Block is what a DeploymentProfile says about how its server is deployed. Fields of some platforms lie directly in it,
 // as the format has always had them; those of a newer platform are its Own.
 type Block struct {
-	Platform         string       `json:"platform" req:"true" enum:"platforms" doc:"platform that deploys the server"`
+	Platform         string       `json:"platform" req:"true" enumof:"platforms" doc:"platform that deploys the server"`
 	Mode             string       `json:"mode" req:"true" doc:"variant of the platform"`
 	Runtime          Runtime      `json:"runtime,omitempty" doc:"settings of the model pods"`
 	ModelStorage     ModelStorage `json:"model_storage,omitempty" doc:"where model files are stored"`

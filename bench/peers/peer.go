@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/bench/rig"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/external"
@@ -55,7 +56,7 @@ func (p *peer) run(dir, url string, of load) (outcome, error) {
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		return outcome{}, err
 	}
-	commands, err := external.Build(external.Plan{Model: rig.ModelName, Endpoint: url, Program: p.program(), Dir: results,
+	commands, err := external.Build(tool.Invocation{Model: rig.ModelName, Endpoint: url, Program: p.program(), Dir: results,
 		Measurement: &runplan.Measurement{Tool: p.tool, External: p.block(p, of)}})
 	if err != nil {
 		return outcome{}, err
@@ -77,7 +78,7 @@ func (p *peer) run(dir, url string, of load) (outcome, error) {
 }
 
 // execute runs the tool on the client's core and ends whatever it leaves behind.
-func (p *peer) execute(dir string, c external.Command) (out outcome, err error) {
+func (p *peer) execute(dir string, c tool.Command) (out outcome, err error) {
 	ctx, cancel := context.WithTimeout(p.lab.ctx, limit)
 	defer cancel()
 	log, err := os.Create(filepath.Join(dir, "tool.log"))

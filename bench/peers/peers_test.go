@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/external"
@@ -135,7 +136,7 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, of := range loads() {
-			plan := external.Plan{Measurement: &runplan.Measurement{Tool: name, External: p.block(p, of)}, Program: "/p", Dir: "/d"}
+			plan := tool.Invocation{Measurement: &runplan.Measurement{Tool: name, External: p.block(p, of)}, Program: "/p", Dir: "/d"}
 			if commands, err := external.Build(plan); err != nil || len(commands) != 1 {
 				t.Errorf("%s, %s: %d commands, %v", name, of.name, len(commands), err)
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"bflow.dev/bflow/generator/spec"
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/platform"
 )
 
@@ -115,8 +115,8 @@ func (l *layers) env(base map[string]string) map[string]string {
 	if env == nil {
 		env = map[string]string{}
 	}
-	load.OverrideEnv(env, o)
-	load.OverrideEnv(env, m)
+	tool.OverrideEnv(env, o)
+	tool.OverrideEnv(env, m)
 	return env
 }
 

@@ -1,13 +1,13 @@
 package plan
 
 import (
-	"strings"
-
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 )
@@ -60,7 +60,7 @@ func (s *source) axesThat(ok func(spec.Path) bool) []int {
 // measure translates the load of a point. The measurement is pinned and identified, so that points can share it.
 func (p *point) measure() (measured, problem.List) {
 	execution, pins := p.spec("execution").Execution, p.spec("pins").Pins
-	src := load.Source{
+	src := tool.Source{
 		Model: p.model(), Runner: p.spec("tool_runner").ToolRunner, Lenient: p.opt.Lenient, Submitted: p.opt.Submitted,
 		Samples: execution.Samples, SamplePause: runplan.Duration(execution.SamplePause),
 	}
@@ -85,7 +85,7 @@ func (p *point) measure() (measured, problem.List) {
 	if out.benchmark = src.Name; profile != nil {
 		out.benchmark = profile.Metadata.Name
 	}
-	translation, more := load.Translate(src)
+	translation, more := tool.Translate(src)
 	problems.Add(more...)
 	problems.Add(p.toolMissing(&translation.Measurement)...)
 	out.measurement, out.slo, out.secrets = translation.Measurement, translation.SLO, translation.Secrets
@@ -99,7 +99,7 @@ func (p *point) measure() (measured, problem.List) {
 // toolMissing says so where a load that the real tool makes could not happen.
 func (p *point) toolMissing(m *runplan.Measurement) problem.List {
 	switch {
-	case m.Runner != load.RunnerExternal:
+	case m.Runner != tool.RunnerExternal:
 	case p.opt.Submitted:
 		return problem.List{p.exp.Problem("spec.tool_runner",
 			"%s generates the load in local runs only, because there is no image of it; run with --local, or remove tool_runner", m.Tool)}
@@ -112,43 +112,35 @@ func (p *point) toolMissing(m *runplan.Measurement) problem.List {
 }
 
 // block finds the description of the load: the experiment's own block, else that of the profile's tool.
-func (p *point) block(src *load.Source, root *yaml.Node, profile *spec.BenchmarkProfile) bool {
+func (p *point) block(src *tool.Source, root *yaml.Node, profile *spec.BenchmarkProfile) bool {
 	if profile != nil {
 		src.Env = profile.Spec.Env
 	}
 	if own := p.spec("load").Load; own != nil {
-		src.Name, src.Tool, src.Load = "load", load.Native, own
-		src.Block = load.Block{File: p.exp.File, Path: "spec.load", Node: spec.Get(root, inSpec(spec.Path{{Key: "load"}}))}
+		src.Name, src.Tool = "load", own
+		src.Block = tool.Block{File: p.exp.File, Path: "spec.load", Node: spec.Get(root, inSpec(spec.Path{{Key: "load"}}))}
 		return true
 	}
 	if profile == nil {
 		return false
 	}
-	src.Name, src.Tool, src.Load = profile.Metadata.Name, profile.Spec.Tool, profile.Spec.Load
-	src.Block = load.Block{File: profile.File, Path: "spec." + blockOf(src.Tool)}
+	src.Name, src.Tool = profile.Metadata.Name, registry.All().TranslatorOf(profile.Spec.Tool)
+	if profile.Spec.Tool == load.Native {
+		src.Tool = profile.Spec.Load
+	}
+	src.Block = tool.Block{File: profile.File, Path: "spec." + src.Tool.Definition().Key}
 	path, err := spec.ParsePath(src.Block.Path)
 	src.Block.Node = spec.Get(profile.Root, path)
 	return err == nil
 }
 
-// blockOf is where a profile keeps the words of a tool.
-func blockOf(tool string) string {
-	switch tool {
-	case load.Native:
-		return "load"
-	case load.InferencePerf:
-		return "inference_perf.config"
-	}
-	return strings.ReplaceAll(tool, "-", "_")
-}
-
 // loadOverrides are the layers that change the load, weakest first: the experiment's and the model's.
-func (p *point) loadOverrides(root *yaml.Node, model string) []load.OverrideLayer {
-	place := func(path ...spec.Seg) load.Block {
+func (p *point) loadOverrides(root *yaml.Node, model string) []tool.OverrideLayer {
+	place := func(path ...spec.Seg) tool.Block {
 		whole := append(inSpec(path), spec.Seg{Key: "benchmark"})
-		return load.Block{File: p.exp.File, Path: whole.String(), Node: spec.Get(root, whole)}
+		return tool.Block{File: p.exp.File, Path: whole.String(), Node: spec.Get(root, whole)}
 	}
-	return []load.OverrideLayer{
+	return []tool.OverrideLayer{
 		{BenchmarkOverrides: p.spec("overrides").Overrides.Benchmark, Block: place(spec.Seg{Key: "overrides"})},
 		{
 			BenchmarkOverrides: p.spec("model_overrides").ModelOverrides[model].Benchmark,

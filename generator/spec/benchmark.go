@@ -8,26 +8,17 @@ import (
 
 // BenchmarkSpec is the body of a BenchmarkProfile. Only the block of the chosen tool counts.
 type BenchmarkSpec struct {
-	Tool          string            `json:"tool,omitempty" default:"guidellm" enum:"guidellm|aiperf|inference-perf|vllm-bench|inferencemax|native" doc:"tool whose options the profile uses"`
-	Env           map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables of the load pod"`
-	Requirements  Requirements      `json:"requirements,omitempty" doc:"requirements on the server"`
-	GuideLLM      load.Object       `json:"guidellm,omitzero" doc:"options of guidellm benchmark run"`
-	AIPerf        load.Object       `json:"aiperf,omitzero" doc:"options of AIPerf"`
-	InferencePerf InferencePerf     `json:"inference_perf,omitempty" doc:"options of inference-perf"`
-	VLLMBench     load.Object       `json:"vllm_bench,omitzero" doc:"flags of vllm bench serve, without leading --"`
-	InferenceMAX  load.Object       `json:"inferencemax,omitzero" doc:"flags of InferenceMAX's benchmark_serving.py, without leading --"`
-	Load          *load.NativeBlock `json:"load,omitempty" doc:"load for tool native"`
-	ToolVenv      string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs with tool_runner external"`
+	Tool         string            `json:"tool,omitempty" default:"guidellm" enumof:"tools" doc:"tool whose options the profile uses"`
+	Env          map[string]string `json:"env,omitempty" keys:"env" secret:"true" doc:"environment variables of the load pod"`
+	Requirements Requirements      `json:"requirements,omitempty" doc:"requirements on the server"`
+	Blocks       ToolBlocks        // a key per tool
+	Load         *load.NativeBlock `json:"load,omitempty" doc:"load for tool native"`
+	ToolVenv     string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs with tool_runner external"`
 }
 
 // Requirements of a load.
 type Requirements struct {
 	MinMaxModelLen int `json:"min_max_model_len,omitempty" min:"1" unit:"tokens" doc:"lowest sufficient --max-model-len"`
-}
-
-// InferencePerf holds that tool's own configuration.
-type InferencePerf struct {
-	Config load.Object `json:"config,omitzero" doc:"configuration file of the tool"`
 }
 
 // MetricsSpec is the body of a MetricsProfile.

@@ -7,6 +7,8 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 )
 
 // block is where a profile keeps the words of one tool.
@@ -15,21 +17,23 @@ type block struct {
 	set        bool
 }
 
-func (s *BenchmarkSpec) blocks() []block {
-	return []block{
-		{"guidellm", "guidellm", !s.GuideLLM.IsZero()},
-		{"aiperf", "aiperf", !s.AIPerf.IsZero()},
-		{"inference-perf", "inference_perf.config", !s.InferencePerf.Config.IsZero() && len(s.InferencePerf.Config.Node.Content) > 0},
-		{"vllm-bench", "vllm_bench", !s.VLLMBench.IsZero()},
-		{"inferencemax", "inferencemax", !s.InferenceMAX.IsZero()},
-		{"native", "load", s.Load != nil},
+func (s *BenchmarkSpec) blocks(tools registry.Tools) []block {
+	blocks := []block{{load.Native, "load", s.Load != nil}}
+	for _, t := range tools {
+		d := t.Definition()
+		b, set := s.Blocks[d.Name]
+		if strings.Contains(d.Key, ".") {
+			set = set && len(b.Node.Content) > 0
+		}
+		blocks = append(blocks, block{d.Name, d.Key, set})
 	}
+	return blocks
 }
 
 // ignores reports whether path lies in the block of another tool, where nothing counts.
-func (s *BenchmarkSpec) ignores(path string) bool {
+func (s *BenchmarkSpec) ignores(tools registry.Tools, path string) bool {
 	known, other := false, false
-	for _, b := range s.blocks() {
+	for _, b := range s.blocks(tools) {
 		top, _, _ := strings.Cut(b.path, ".")
 		known = known || b.tool == s.Tool
 		other = other || b.tool != s.Tool && nested(path, "spec."+top)
@@ -38,14 +42,14 @@ func (s *BenchmarkSpec) ignores(path string) bool {
 }
 
 // check finds a profile without the block of its tool. Blocks of other tools are ignored.
-func (s *BenchmarkSpec) check() (out problem.Findings) {
-	for _, b := range s.blocks() {
+func (s *BenchmarkSpec) check(tools registry.Tools) (out problem.Findings) {
+	for _, b := range s.blocks(tools) {
 		if b.tool == s.Tool && !b.set {
 			out.Add(b.path, "required field is missing: tool %s needs it", s.Tool)
 		}
 	}
-	out.Under("env", load.CheckEnv(s.Env))
-	if s.Tool == "native" {
+	out.Under("env", tool.CheckEnv(s.Env))
+	if s.Tool == load.Native {
 		out.Under("load", s.Load.Check())
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/scalar"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/platform"
 )
 
@@ -19,10 +20,12 @@ type codec struct {
 	readers   map[reflect.Type]reader
 	rules     map[string]rule
 	platforms platform.Registry
+	tools     registry.Tools
 }
 
 // table is a struct of the format.
 type table struct {
+	name      string // of its definition in the schema
 	typ       reflect.Type
 	fields    []*field
 	byName    map[string]*field // aliases too
@@ -51,9 +54,12 @@ type field struct {
 }
 
 // newCodec makes one for the platforms that profiles may name, nil for all.
-func newCodec(platforms platform.Registry) *codec {
+func newCodec(platforms platform.Registry) *codec { return newCodecOf(platforms, registry.All()) }
+
+func newCodecOf(platforms platform.Registry, tools registry.Tools) *codec {
 	c := &codec{
-		tables: map[reflect.Type]*table{}, readers: map[reflect.Type]reader{}, rules: rules(), platforms: platforms.OrAll(),
+		tables: map[reflect.Type]*table{}, readers: map[reflect.Type]reader{}, rules: rules(),
+		platforms: platforms.OrAll(), tools: tools,
 	}
 	for _, d := range documents() {
 		c.table(d.typ)
@@ -83,7 +89,7 @@ func (c *codec) table(t reflect.Type) *table {
 	if known, ok := c.tables[t]; ok {
 		return known
 	}
-	tab := &table{typ: t, byName: map[string]*field{}, prototype: reflect.New(t).Elem()}
+	tab := &table{name: t.Name(), typ: t, byName: map[string]*field{}, prototype: reflect.New(t).Elem()}
 	c.tables[t] = tab
 	c.addFields(tab, t, nil)
 	return tab
@@ -98,6 +104,8 @@ func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
 		switch {
 		case sf.Type == reflect.TypeFor[platform.Own]():
 			c.addOwn(tab, at)
+		case sf.Type == reflect.TypeFor[ToolBlocks]():
+			c.addTools(tab, at)
 		case name == "-" || !sf.IsExported():
 		case name == "" && sf.Anonymous:
 			c.addFields(tab, sf.Type, at)
@@ -109,19 +117,19 @@ func (c *codec) addFields(tab *table, t reflect.Type, index []int) {
 
 func (c *codec) addField(tab *table, sf reflect.StructField, name string, index []int) {
 	f := newField(sf, name, index)
+	switch sf.Tag.Get("enumof") {
+	case "tools":
+		f.enum = c.tools.Names()
+	case "platforms":
+		f.enum = c.platforms.Names()
+	}
 	f.read, f.place = c.reader(sf.Type), len(tab.fields)
 	f.blankIsNull = c.blankIsNull(sf.Type)
 	if words := kubernetesWords(sf.Type); words != nil {
 		f.enum, f.exact = words, true
 	}
-	if sf.Tag.Get("enum") == "platforms" {
-		f.enum = c.platforms.Names()
-	}
 	f.req = f.req || kubernetesRequired(tab.typ, sf.Tag.Get("json"))
-	tab.fields = append(tab.fields, f)
-	for _, key := range append([]string{name}, f.aliases...) {
-		tab.byName[key] = f
-	}
+	tab.add(f)
 	slot := tab.prototype.FieldByIndex(index)
 	if f.def != "" {
 		f.read(&decoder{codec: c}, &yaml.Node{Kind: yaml.ScalarNode, Tag: scalar.PlainTag(f.def), Value: f.def}, slot, f)
@@ -149,8 +157,14 @@ func (c *codec) addOwn(tab *table, index []int) {
 			}
 			v.SetMapIndex(reflect.ValueOf(p.Name), own)
 		}
-		tab.fields = append(tab.fields, f)
-		tab.byName[p.Name] = f
+		tab.add(f)
+	}
+}
+
+func (t *table) add(f *field) {
+	t.fields = append(t.fields, f)
+	for _, key := range append([]string{f.name}, f.aliases...) {
+		t.byName[key] = f
 	}
 }
 

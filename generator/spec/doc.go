@@ -13,6 +13,7 @@
 //	bare      "s": bare number is seconds; "integer": one that stands for the whole struct has no fraction
 //	instead   words that are none of enum, and what to do, "word=do this"
 //	null      "clears": null is a value  maxitems entries of a map
+//	enumof    "tools", "platforms": allowed words are the names of load tools, of platforms
 //
 // A file is read in three steps: parse resolves anchors and merges and checks sizes, the decoder checks each field on
 // its own, and the check methods check the rules between fields. Each step continues after a problem, so that a person

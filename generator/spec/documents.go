@@ -31,8 +31,8 @@ func DecodeDeployment(d *Doc, root *yaml.Node) (*DeploymentProfile, problem.List
 func DecodeBenchmark(d *Doc, root *yaml.Node) (*BenchmarkProfile, problem.List) {
 	var p BenchmarkProfile
 	found := decodeInto(d, root, reflect.ValueOf(&p).Elem(), &p.Doc)
-	found = slices.DeleteFunc(found, func(f problem.Problem) bool { return p.Spec.ignores(f.Path) })
-	return &p, unrelated(found, p.problems("spec", p.Spec.check()))
+	found = slices.DeleteFunc(found, func(f problem.Problem) bool { return p.Spec.ignores(d.codec.tools, f.Path) })
+	return &p, unrelated(found, p.problems("spec", p.Spec.check(d.codec.tools)))
 }
 
 // DecodeMetrics decodes a tree of the profile d.

@@ -3,7 +3,7 @@ package spec
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/platform"
 )
 
@@ -14,7 +14,7 @@ type Overrides struct {
 	LLMD      LLMDOverrides           `json:"llm_d,omitempty" doc:"only for platform llm-d; ignored on others"`
 	RHOAI     RHOAIOverrides          `json:"rhoai,omitempty" doc:"only for platform rhoai; ignored on others"`
 	Runtime   RuntimeOverrides        `json:"runtime,omitempty" doc:"settings of the model pods"`
-	Benchmark load.BenchmarkOverrides `json:"benchmark,omitempty" doc:"settings of the load"`
+	Benchmark tool.BenchmarkOverrides `json:"benchmark,omitempty" doc:"settings of the load"`
 }
 
 // ImageOverrides replaces images.

@@ -9,7 +9,7 @@ import (
 
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/internal/scalar"
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -92,6 +92,6 @@ func isFolder(s string) bool {
 
 // isRequestType knows the words for the API of a request.
 func isRequestType(s string) bool {
-	_, known := load.APIType(s)
+	_, known := tool.APIType(s)
 	return known
 }

@@ -2,7 +2,7 @@ package spec
 
 import (
 	"bflow.dev/bflow/internal/problem"
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/platform"
 )
 
@@ -12,7 +12,7 @@ func (o *Overrides) check() (out problem.Findings) {
 	out.Under("runtime", platform.CheckMounts(r.HostPaths.Value, nil))
 	out.Under("runtime.placement", r.Placement.Value.Check())
 	out.Under("runtime.resources", r.Resources.Check())
-	out.Under("benchmark.env", load.CheckEnv(o.Benchmark.Env))
+	out.Under("benchmark.env", tool.CheckEnv(o.Benchmark.Env))
 	return out
 }
 

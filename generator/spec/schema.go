@@ -54,12 +54,13 @@ func Schema() ([]byte, error) {
 
 // structure returns a reference to the definition of struct type t.
 func (s *schema) structure(t reflect.Type) object {
-	ref := object{"$ref": "#/$defs/" + t.Name()}
-	if _, known := s.defs[t.Name()]; known {
+	name := s.codec.tables[t].name
+	ref := object{"$ref": "#/$defs/" + name}
+	if _, known := s.defs[name]; known {
 		return ref
 	}
 	def := object{"type": "object", "additionalProperties": false}
-	s.defs[t.Name()] = def
+	s.defs[name] = def
 	properties := object{}
 	required := []any{}
 	for _, f := range s.codec.tables[t].fields {
@@ -81,7 +82,7 @@ func (s *schema) structure(t reflect.Type) object {
 		if one.bare == "integer" {
 			value = one.bounded(object{"type": "integer"}, integerText)
 		}
-		s.defs[t.Name()] = object{"anyOf": []any{def, value}}
+		s.defs[name] = object{"anyOf": []any{def, value}}
 	}
 	return ref
 }

@@ -9,15 +9,15 @@ import (
 
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/scalar"
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 )
 
 // Limits of one file. They keep a hostile or broken file from costing more than a moment.
 const (
 	maxFileBytes = 1 << 20
-	maxNesting   = load.MaxDepth
-	maxNodes     = load.MaxNodes
-	maxItems     = load.MaxList
+	maxNesting   = tool.MaxDepth
+	maxNodes     = tool.MaxNodes
+	maxItems     = tool.MaxList
 	maxKeyBytes  = 512 // a path repeats its keys in every problem below
 )
 

@@ -21,7 +21,7 @@ const mostColumns = 120
 var columnsToDo = []string{
 	"bench/peers", "bootstrap/...", "generator/...", "load", "queue/...", "report/tools/...", "runplan/...", "runs",
 	"runs/cluster", "runs/experiment", "runs/fetch", "runs/kube", "runs/leaks", "tasks/loadgen",
-	"tasks/loadgen/external", "tasks/loadgen/schedule", "tasks/loadgen/standalone", "tasks/loadgen/words",
+	"tasks/loadgen/external", "tasks/loadgen/schedule", "tasks/loadgen/standalone",
 	"tasks/provision/...", "tasks/smoketest",
 }
 

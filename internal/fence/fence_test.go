@@ -62,7 +62,8 @@ var rules = []rule{
 		slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", "sigs.k8s.io/"})},
 	{"what is shipped has nothing of its tests", "./cmd/...", nil,
 		[]string{module + "internal/eventually", module + "internal/quiet", module + "internal/apitest",
-			module + "queue/queuetest", module + "bootstrap/detect/detecttest"}},
+			module + "queue/queuetest", module + "bootstrap/detect/detecttest",
+			module + "load/tool/tooltest"}},
 	{"pipelines do not know the experiment file", "./pipelines/...", nil,
 		[]string{module + "generator/spec", module + "generator/plan"}},
 }

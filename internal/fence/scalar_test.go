@@ -12,20 +12,23 @@ import (
 )
 
 // readers are the folders that read what people write in YAML and in flags.
-var readers = []string{"generator/plan", "generator/profiles", "generator/spec", "load", "platform", "tasks/loadgen/words"}
+var readers = []string{
+	"generator/plan", "generator/profiles", "generator/spec", "load", "load/tool", "load/tool/aiperf",
+	"load/tool/guidellm", "load/tool/inferenceperf", "load/tool/vllmbench", "platform", "tasks/loadgen/commandline",
+}
 
 // parsesText are the files of readers that turn text into values without package scalar, each with its reason.
 var parsesText = map[string]string{
-	"generator/spec/path.go":                "an index of a path",
-	"generator/spec/syntax.go":              "a line that the YAML library names",
-	"generator/spec/codec.go":               "a bound in a struct tag",
-	"generator/spec/experiment_rules.go":    "parts of a list of ranges, 100-150",
-	"generator/spec/special.go":             "an amount as Kubernetes writes it, for which load-gen has no use",
-	"generator/plan/maxlen.go":              "an argument of vLLM, with its own units",
-	"platform/llmd.go":                      "parts of a version",
-	"platform/kubernetes.go":                "an amount of a plan, as Kubernetes reads it",
-	"load/value.go":                         "an index of a path",
-	"tasks/loadgen/words/guidellm_typed.go": "parts of a version",
+	"generator/spec/path.go":             "an index of a path",
+	"generator/spec/syntax.go":           "a line that the YAML library names",
+	"generator/spec/codec.go":            "a bound in a struct tag",
+	"generator/spec/experiment_rules.go": "parts of a list of ranges, 100-150",
+	"generator/spec/special.go":          "an amount as Kubernetes writes it, for which load-gen has no use",
+	"generator/plan/maxlen.go":           "an argument of vLLM, with its own units",
+	"platform/llmd.go":                   "parts of a version",
+	"platform/kubernetes.go":             "an amount of a plan, as Kubernetes reads it",
+	"load/tool/value.go":                 "an index of a path",
+	"load/tool/guidellm/typed.go":        "parts of a version",
 }
 
 // TestScalarsAreReadInOnePlace: where two packages read scalars, 'No' comes to mean two things.
@@ -72,7 +75,8 @@ func TestAScalarReadByOtherRulesIsSeen(t *testing.T) {
 func TestARuleIsSaidInOnePlace(t *testing.T) {
 	said := map[string]string{} // sentence -> its package
 	rules := []string{
-		"internal/problem", "internal/scalar", "load/demand", "load/schedule", "load/shape", "tasks/loadgen", "tasks/loadgen/search",
+		"internal/problem", "internal/scalar", "load/demand", "load/schedule", "load/shape", "tasks/loadgen",
+		"tasks/loadgen/search",
 	}
 	for _, folder := range append(rules, readers...) {
 		for _, text := range sentences(t, folder) {

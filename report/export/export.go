@@ -11,13 +11,10 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
-	"bflow.dev/bflow/report/tools/aiperf"
-	"bflow.dev/bflow/report/tools/guidellm"
-	"bflow.dev/bflow/report/tools/inferenceperf"
 	"bflow.dev/bflow/report/tools/opensearch"
-	"bflow.dev/bflow/report/tools/vllmbench"
 )
 
 // Run is what is exported: a run directory and its report.
@@ -90,17 +87,15 @@ func all() map[string]Exporter {
 
 // ofTools are the formats of other tools.
 func ofTools() map[string]tools.Format {
-	return map[string]tools.Format{
-		"guidellm":            guidellm.Write,
-		"guidellm-0.3.1":      guidellm.Write031,
-		"vllm-bench":          vllmbench.Write,
-		"vllm-bench-detailed": vllmbench.WriteDetailed,
-		"inference-perf":      inferenceperf.Write,
-		"aiperf":              aiperf.Write,
+	formats := map[string]tools.Format{
 		"opensearch":          opensearch.Write,
 		"opensearch-bulk":     opensearch.WriteBulk,
 		"opensearch-template": opensearch.WriteTemplate,
 	}
+	for _, t := range registry.All() {
+		maps.Copy(formats, t.Results().Formats)
+	}
+	return formats
 }
 
 // Formats returns the names of all formats, sorted.

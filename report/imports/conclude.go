@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
@@ -104,17 +105,13 @@ func (g *gathered) measured(in *tools.Imported, s *tools.ImportedStage) []string
 
 // unknown says whether a metric of the rows is one that the tool does not know: a stamp stands in for another.
 func unknown(in *tools.Imported, name string) bool {
-	switch name {
-	case "dial":
+	if name == "dial" {
 		return true
-	case "queue_wait":
-		return in.Tool != "vllm-bench"
-	case "ttft": // the tool sees content only
-		return in.Tool == "inference-perf"
-	case "ttft_intended", "ttfc_intended", "e2e_intended", "sched_lag":
-		return in.Tool == "inference-perf" || in.Tool == "vllm-bench" && name == "sched_lag"
 	}
-	return false
+	if t, ok := registry.All().Find(in.Tool); ok {
+		return slices.Contains(t.Results().Lacks, name)
+	}
+	return name == "queue_wait"
 }
 
 // distribution is a metric of the rows: latencies of the requests that ended well, waits of all that were sent.

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report/tools"
-	"bflow.dev/bflow/report/tools/aiperf"
-	"bflow.dev/bflow/report/tools/guidellm"
-	"bflow.dev/bflow/report/tools/inferenceperf"
-	"bflow.dev/bflow/report/tools/vllmbench"
 )
 
 // Auto finds the format by the shape of the files.
@@ -20,18 +18,17 @@ const Auto = "auto"
 
 // format is a tool whose files can be read.
 type format struct {
-	name  string
-	looks func(doc tools.Document) bool
-	read  tools.Reader
+	name string
+	tool.Results
 }
 
-func formats() []format {
-	return []format{
-		{guidellm.Tool, guidellm.Looks, guidellm.Read},
-		{inferenceperf.Tool, inferenceperf.Looks, inferenceperf.Read},
-		{aiperf.Tool, aiperf.Looks, aiperf.Read},
-		{vllmbench.Tool, vllmbench.Looks, vllmbench.Read},
+func formats() (all []format) {
+	for _, t := range registry.All() {
+		if r := t.Results(); r.Read != nil {
+			all = append(all, format{t.Definition().Name, r})
+		}
 	}
+	return all
 }
 
 // Formats returns the names of all formats, Auto first.
@@ -93,11 +90,11 @@ func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Importe
 		if as != Auto && as != "" && as != f.name {
 			continue
 		}
-		mine := slices.DeleteFunc(slices.Clone(docs), func(d tools.Document) bool { return !f.looks(d) && !beside(d) })
+		mine := slices.DeleteFunc(slices.Clone(docs), func(d tools.Document) bool { return !f.Looks(d) && !beside(d) })
 		if as == f.name {
 			mine = docs
 		}
-		if !slices.ContainsFunc(mine, f.looks) && as != f.name {
+		if !slices.ContainsFunc(mine, f.Looks) && as != f.name {
 			continue
 		}
 		for _, d := range mine {
@@ -105,7 +102,7 @@ func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Importe
 				return nil, unreadable(d)
 			}
 		}
-		return f.read(ctx, mine)
+		return f.Read(ctx, mine)
 	}
 	if !slices.Contains(Formats(), as) && as != "" {
 		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))

@@ -7,73 +7,49 @@ import (
 	"maps"
 	"strings"
 
-	"bflow.dev/bflow/load"
-	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/argv"
+	"bflow.dev/bflow/load/tool/registry"
 )
 
-// Plan is what a tool is told, and where.
-type Plan struct {
-	Measurement *runplan.Measurement
-	Model       string // served name
-	Endpoint    string // base URL
-	Program     string // of the tool, absolute
-	Dir         string // folder for everything that the tool writes, absolute
-	Key         string // API key of the server, "" = none; never part of Command.Argv
-}
+// Build returns the runs of the tool that carry out a measurement, in order: a warm-up where the plan has one, then the
+// load.
+func Build(i tool.Invocation) ([]tool.Command, error) { return build(registry.All(), i) }
 
-// Command is one run of a tool.
-type Command struct {
-	Argv  []string
-	Env   []string // NAME=value, on top of what the process inherits
-	Files []File   // written before it starts
-	Fetch *Fetch   // a data set that it reads
-	// WarmUp is load that nobody looks at: its results are not imported.
-	WarmUp bool
-}
-
-// File lies in Plan.Dir.
-type File struct {
-	Name   string
-	Data   []byte
-	Secret bool // readable by the owner alone, and removed when the tool has ended
-}
-
-// Fetch is a file to download into Plan.Dir before the tool starts.
-type Fetch struct {
-	URL   string
-	Name  string
-	Lines int // that are kept, blank ones not counted; 0 = all
-}
-
-// Build returns the runs of the tool that carry out p, in order: a warm-up where the plan has one, then the load.
-func Build(p Plan) ([]Command, error) {
-	whole, err := block(p.Measurement.External)
+func build(tools registry.Tools, i tool.Invocation) ([]tool.Command, error) {
+	whole, err := block(i.Measurement.External)
 	if err != nil {
 		return nil, err
 	}
 	if at := template("", whole); at != "" {
 		return nil, fmt.Errorf("%s is a multiple of the concurrency, which only the native generator computes: write the number, or set tool_runner: native", at)
 	}
-	build := map[string]func(Plan, map[string]any) (Command, error){
-		load.GuideLLM: guideLLM, load.InferencePerf: inferencePerf, load.AIPerf: aiPerf, load.VLLMBench: vllmBench,
-	}[p.Measurement.Tool]
-	if build == nil {
-		return nil, fmt.Errorf("tool %q is not one that can run in place of load-gen", p.Measurement.Tool)
+	own, err := runnable(tools, i.Measurement.Tool)
+	if err != nil {
+		return nil, err
 	}
-	var out []Command
+	var out []tool.Command
 	if warm, ok := warmUp(whole); ok {
-		c, err := build(p, warm)
+		c, err := own.External().Command(i, warm)
 		if err != nil {
 			return nil, fmt.Errorf("pre_warmup: %w", err)
 		}
 		c.WarmUp = true
 		out = append(out, c)
 	}
-	c, err := build(p, whole)
+	c, err := own.External().Command(i, whole)
 	if err != nil {
 		return nil, err
 	}
 	return append(out, c), nil
+}
+
+// runnable returns the tool of a name, if it can make a load itself.
+func runnable(tools registry.Tools, name string) (tool.Tool, error) {
+	if t, ok := tools.Find(name); ok && t.External() != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("tool %q is not one that can run in place of load-gen", name)
 }
 
 // block copies the tool's own block with "_" for "-" in the names of its first level.
@@ -111,7 +87,7 @@ func template(path string, x any) string {
 			}
 		}
 	case map[string]any:
-		for _, k := range sortedKeys(x) {
+		for _, k := range argv.SortedKeys(x) {
 			if at := template(strings.TrimPrefix(path+"."+k, "."), x[k]); at != "" {
 				return at
 			}

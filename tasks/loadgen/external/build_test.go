@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -37,7 +38,7 @@ type shown struct {
 	Env    []string          `yaml:",omitempty"`
 	Files  map[string]string `yaml:",omitempty"`
 	Secret []string          `yaml:",omitempty"`
-	Fetch  *Fetch            `yaml:",omitempty"`
+	Fetch  *tool.Fetch       `yaml:",omitempty"`
 	WarmUp bool              `yaml:",omitempty"`
 	Error  string            `yaml:",omitempty"`
 }
@@ -75,7 +76,7 @@ func golden(t *testing.T, path string) {
 }
 
 func show(t *testing.T, in input) []shown {
-	p := Plan{Measurement: &runplan.Measurement{Tool: in.Tool, External: in.Block, API: runplan.API{VerifyTLS: true}},
+	p := tool.Invocation{Measurement: &runplan.Measurement{Tool: in.Tool, External: in.Block, API: runplan.API{VerifyTLS: true}},
 		Model: "acme/tiny-1b", Endpoint: "http://server:8000", Program: "/venv/bin/" + in.Tool, Dir: "/run/tool", Key: in.Key}
 	commands, err := Build(p)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package external runs an original load tool instead of load-gen and converts its results to a measurement
-// directory: GuideLLM, inference-perf, AIPerf and vllm bench serve.
+// Package external runs an original load tool instead of load-gen and converts its results to a measurement directory.
 //
-// The arguments of a tool are a pure function of the plan (Build); everything else is one child process and its
-// files. The package must not know how results become numbers: an Importer reads them.
+// What the process is (Build), and how its results become numbers, is said by the package of the tool, below load/tool.
+// Everything here is one child process and its files.
 package external

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool/registry"
 )
 
-// EnvVenv names a virtual environment for every tool; BFLOW_GUIDELLM_VENV, BFLOW_INFERENCE_PERF_VENV, BFLOW_AIPERF_VENV
-// and BFLOW_VLLM_BENCH_VENV name one for a single tool.
+// EnvVenv names a virtual environment for every tool; BFLOW_<TOOL>_VENV, such as BFLOW_INFERENCE_PERF_VENV, names one
+// for a single tool.
 const EnvVenv = "BFLOW_VENV"
 
 // venvVariable is the variable that names the environment of one tool.
@@ -21,26 +21,15 @@ func venvVariable(tool string) string {
 	return "BFLOW_" + strings.ToUpper(strings.ReplaceAll(tool, "-", "_")) + "_VENV"
 }
 
-// program is the command of a tool, requirement what pip installs it by. Blocks are written in the words of these
-// versions.
-func program(tool string) (name, requirement string) {
-	switch tool {
-	case load.VLLMBench:
-		return "vllm", "vllm"
-	case load.GuideLLM:
-		return tool, "guidellm==0.8.1"
-	case load.InferencePerf:
-		return tool, "inference-perf==0.7.0"
-	case load.AIPerf:
-		return tool, "aiperf==0.13.0"
-	}
-	return tool, tool
-}
-
 // Find returns the absolute path of the tool: in the virtual environment that the measurement names, else in one that
 // the environment names, else on PATH. Its error says how to install it.
 func Find(tool, venv string, env func(string) string) (string, error) {
-	name, requirement := program(tool)
+	own, err := runnable(registry.All(), tool)
+	if err != nil {
+		return "", err
+	}
+	program := own.External().Program()
+	name, requirement := program.Name, program.Requirement
 	for _, from := range []string{venv, env(venvVariable(tool)), env(EnvVenv)} {
 		if from == "" {
 			continue
@@ -50,7 +39,8 @@ func Find(tool, venv string, env func(string) string) (string, error) {
 			return "", fmt.Errorf("finding %s: %w", name, err)
 		}
 		if _, err := exec.LookPath(path); err != nil {
-			return "", fmt.Errorf("finding %s: %w; install it there: %s install %s", name, reason(err), filepath.Join(from, "bin", "pip"), requirement)
+			return "", fmt.Errorf("finding %s: %w; install it there: %s install %s", name, reason(err),
+				filepath.Join(from, "bin", "pip"), requirement)
 		}
 		return path, nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
@@ -27,8 +28,8 @@ const LogFile = "external.log"
 
 // process is one run of a tool.
 type process struct {
-	Command
-	dir     string   // Plan.Dir
+	tool.Command
+	dir     string   // Invocation.Dir
 	log     *os.File // standard output and error
 	env     []string
 	holder  []string

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -46,8 +47,11 @@ func realBlock(tool, tokenizer string) map[string]any {
 }
 
 func runReal(t *testing.T, tool, venv, env string) {
-	name, _ := program(tool)
-	if _, err := os.Stat(filepath.Join(venv, "bin", name)); err != nil {
+	own, err := runnable(registry.All(), tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(venv, "bin", own.External().Program().Name)); err != nil {
 		t.Skipf("%s is not installed in %q", tool, venv)
 	}
 	tokenizer := filepath.Join(t.TempDir(), "tokenizer")

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
@@ -71,7 +73,8 @@ var errDeadline = errors.New("it took longer than the plan gives it")
 type run struct {
 	Task
 	plan    *runplan.Measurement
-	dir     string // measurements/<n>
+	tool    tool.Tool // that makes the load
+	dir     string    // measurements/<n>
 	summary report.LoadGen
 	results []*tools.Imported // by sample
 	log     *os.File
@@ -125,8 +128,8 @@ func (r *run) locate() (err error) {
 			return err
 		}
 	}
-	if r.Reader == nil {
-		r.Reader, err = reader(r.plan.Tool)
+	if r.tool, err = runnable(registry.All(), r.plan.Tool); err == nil && r.Reader == nil {
+		r.Reader = r.tool.Results().Read
 	}
 	return err
 }
@@ -134,7 +137,7 @@ func (r *run) locate() (err error) {
 // sample runs the commands of one sample and reads what they left. A tool that fails may leave results all the same:
 // they count, and the failure is a note.
 func (r *run) sample(ctx context.Context, sample int) error {
-	p := Plan{Measurement: r.plan, Model: r.Plan.Deployment.Model.Name, Endpoint: r.Endpoint, Program: r.Program}
+	p := tool.Invocation{Measurement: r.plan, Model: r.Plan.Deployment.Model.Name, Endpoint: r.Endpoint, Program: r.Program}
 	var err error
 	if p.Key, err = step.APIKey(r.Env); err != nil {
 		return err
@@ -170,7 +173,7 @@ func (r *run) sample(ctx context.Context, sample int) error {
 	return nil
 }
 
-func (r *run) command(ctx context.Context, c Command, p Plan) error {
+func (r *run) command(ctx context.Context, c tool.Command, p tool.Invocation) error {
 	env := environ(r.Environ, r.Env, r.plan.Env)
 	if r.Plan.Deployment.Endpoint == nil {
 		env = straight(env, r.Endpoint)
@@ -182,7 +185,7 @@ func (r *run) command(ctx context.Context, c Command, p Plan) error {
 // read reads the results of one sample, also of one that was interrupted.
 func (r *run) read(ctx context.Context, dir string) (*tools.Imported, error) {
 	ctx = context.WithoutCancel(ctx)
-	docs, err := documents(ctx, r.plan.Tool, dir)
+	docs, err := documents(ctx, r.plan.Tool, dir, r.tool.External().Program().Results)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +194,9 @@ func (r *run) read(ctx context.Context, dir string) (*tools.Imported, error) {
 		return nil, err
 	}
 	if in.Version == "" {
-		in.Version = installedVersion(r.plan.Tool, r.Program)
+		in.Version = installedVersion(r.tool.External().Program().Distribution, r.Program)
 	}
-	toWall(ctx, r.plan.Tool, docs, in)
+	toWall(ctx, r.tool.External(), docs, in)
 	return in, nil
 }
 

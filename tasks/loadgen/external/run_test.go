@@ -83,12 +83,12 @@ func readLines(_ context.Context, docs []tools.Document) (*tools.Imported, error
 	return &tools.Imported{Tool: "guidellm", Version: "0.8.1", TokenCountSource: "usage", AnchorUnixNS: 1e18, Stages: []tools.ImportedStage{s}}, nil
 }
 
-// tool writes a shell script; $OUT is the report that it is told to write.
-func tool(t *testing.T, script string) string {
+// script writes a tool that is a shell script; $OUT is the report that it is told to write.
+func script(t *testing.T, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "guidellm")
 	head := "#!/bin/sh\nfor a in \"$@\"; do case $a in *benchmarks.json*) OUT=$(echo \"$a\" | sed 's/.*\"path\":\"\\([^\"]*\\)\".*/\\1/');; esac; done\n"
-	if err := os.WriteFile(path, []byte(head+script), 0o755); err != nil {
+	if err := os.WriteFile(path, []byte(head+lines), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -104,7 +104,7 @@ func summary(t *testing.T, runDir string) report.LoadGen {
 }
 
 func TestResultsOfAToolBecomeThoseOfTheMeasurement(t *testing.T) {
-	task := makeTask(t.TempDir(), tool(t, "echo working; printf '100 150 160 180\\n0 1 11 31\\n' > $OUT\n"))
+	task := makeTask(t.TempDir(), script(t, "echo working; printf '100 150 160 180\\n0 1 11 31\\n' > $OUT\n"))
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestResultsOfAToolBecomeThoseOfTheMeasurement(t *testing.T) {
 }
 
 func TestWhatAToolDoesNotSayIsAbsent(t *testing.T) {
-	task := makeTask(t.TempDir(), tool(t, "printf '5 5 15 35\\n9 9 19 39\\n' > $OUT\n"))
+	task := makeTask(t.TempDir(), script(t, "printf '5 5 15 35\\n9 9 19 39\\n' > $OUT\n"))
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestWhatAToolDoesNotSayIsAbsent(t *testing.T) {
 }
 
 func TestAToolThatFailsLeavesItsReason(t *testing.T) {
-	task := makeTask(t.TempDir(), tool(t, "echo no tokenizer >&2; exit 7\n"))
+	task := makeTask(t.TempDir(), script(t, "echo no tokenizer >&2; exit 7\n"))
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestAToolThatFailsLeavesItsReason(t *testing.T) {
 }
 
 func TestResultsOfAToolThatFailedAfterwardsCount(t *testing.T) {
-	task := makeTask(t.TempDir(), tool(t, "printf '0 1 11 31\\n' > $OUT; exit 1\n"))
+	task := makeTask(t.TempDir(), script(t, "printf '0 1 11 31\\n' > $OUT; exit 1\n"))
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestFindLooksInTheVenvThenInTheEnvironmentThenOnThePath(t *testing.T) {
 
 func TestAnInterruptionEndsTheTool(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "pid")
-	task := makeTask(t.TempDir(), tool(t, "sleep 300 & echo $! > "+mark+".new; mv "+mark+".new "+mark+"; wait\n"))
+	task := makeTask(t.TempDir(), script(t, "sleep 300 & echo $! > "+mark+".new; mv "+mark+".new "+mark+"; wait\n"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, task) }()
@@ -231,7 +231,7 @@ func TestAnInterruptionEndsTheTool(t *testing.T) {
 
 func TestNothingOfAToolSurvivesAKill(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "pid")
-	program := tool(t, "sleep 300 & echo $! > "+mark+".new; mv "+mark+".new "+mark+"; wait\n")
+	program := script(t, "sleep 300 & echo $! > "+mark+".new; mv "+mark+".new "+mark+"; wait\n")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestNothingOfAToolSurvivesAKill(t *testing.T) {
 
 func TestTheKeyIsInNoFileAfterwards(t *testing.T) {
 	key := "sk-very-secret"
-	task := makeTask(t.TempDir(), tool(t, `printf '0 1 11 31\n' > $OUT; echo "$GUIDELLM__SPEC__BACKEND"; env | grep BFLOW_API_KEY; echo "$GUIDELLM__SPEC__BACKEND" > $(dirname $OUT)/config.yaml`))
+	task := makeTask(t.TempDir(), script(t, `printf '0 1 11 31\n' > $OUT; echo "$GUIDELLM__SPEC__BACKEND"; env | grep BFLOW_API_KEY; echo "$GUIDELLM__SPEC__BACKEND" > $(dirname $OUT)/config.yaml`))
 	task.Env = func(name string) string {
 		if name == "BFLOW_API_KEY" {
 			return key

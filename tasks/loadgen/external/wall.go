@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,14 +9,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"bflow.dev/bflow/load"
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
 )
 
-// toWall gives the results of inference-perf their place in time. Its files hold the monotonic clock alone, which means
-// nothing to whoever finds them; here it is the clock of this host, whose wall time is known.
-func toWall(ctx context.Context, tool string, docs []tools.Document, in *tools.Imported) {
-	first, ok := firstStart(ctx, tool, docs)
+// toWall gives results their place in time whose files hold the monotonic clock alone, which means nothing to whoever
+// finds them; here it is the clock of this host, whose wall time is known.
+func toWall(ctx context.Context, of tool.External, docs []tools.Document, in *tools.Imported) {
+	clock, ok := of.(tool.MonotonicClock)
+	if !ok {
+		return
+	}
+	first, ok := clock.FirstStart(ctx, docs)
 	if !ok {
 		return
 	}
@@ -34,31 +37,6 @@ func toWall(ctx context.Context, tool string, docs []tools.Document, in *tools.I
 	}
 }
 
-// firstStart is the start of the first request, ns of the monotonic clock.
-func firstStart(ctx context.Context, tool string, docs []tools.Document) (int64, bool) {
-	if tool != load.InferencePerf {
-		return 0, false
-	}
-	first, found := 0.0, false
-	for i := range docs {
-		if !strings.HasPrefix(filepath.Base(docs[i].Path), "per_request_") {
-			continue
-		}
-		for request, err := range docs[i].Each(ctx, "") {
-			var r struct {
-				Start float64 `json:"start_time"`
-			}
-			if err != nil || json.Unmarshal(request, &r) != nil {
-				break
-			}
-			if !found || r.Start < first {
-				first, found = r.Start, true
-			}
-		}
-	}
-	return int64(first * 1e9), found
-}
-
 func monotonic() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
@@ -67,15 +45,14 @@ func monotonic() int64 {
 	return t.Nano()
 }
 
-// installedVersion finds what pip noted about the tool in its virtual environment; "" where there is none.
-func installedVersion(tool, program string) string {
-	name := strings.ReplaceAll(tool, "-", "_")
-	if tool == load.VLLMBench {
-		name = "vllm"
-	}
-	paths, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(program)), "lib", "python3*", "site-packages", name+"-*.dist-info"))
+// installedVersion finds what pip noted about a distribution in the virtual environment of program; "" where there is
+// none.
+func installedVersion(distribution, program string) string {
+	prefix := strings.ReplaceAll(distribution, "-", "_") + "-"
+	venv := filepath.Dir(filepath.Dir(program))
+	paths, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", prefix+"*.dist-info"))
 	if err != nil || len(paths) != 1 {
 		return ""
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(paths[0]), name+"-"), ".dist-info")
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(paths[0]), prefix), ".dist-info")
 }

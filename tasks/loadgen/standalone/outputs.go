@@ -13,11 +13,15 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/aiperf"
+	"bflow.dev/bflow/load/tool/guidellm"
+	"bflow.dev/bflow/load/tool/inferenceperf"
+	"bflow.dev/bflow/load/tool/vllmbench"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/export"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -43,7 +47,7 @@ func (r *run) write(ctx context.Context, w io.Writer, rep *report.Report) error 
 
 // output is one output in the making.
 type output struct {
-	words.Output
+	tool.Output
 	*run
 	from  export.Run
 	paths []string // written
@@ -82,13 +86,13 @@ func (o *output) make(ctx context.Context) error {
 func (o *output) choose() error {
 	asked := tools.Choices{Rows: o.Rows, Note: func(sentence string) { o.note("%s", sentence) }}
 	switch o.Format {
-	case words.FormatGuideLLM, words.FormatGuideLLM03:
-		if g := o.Generation; o.Format == words.FormatGuideLLM && g != "" && g != "0.7" {
+	case guidellm.Format, guidellm.Format03:
+		if g := o.Generation; o.Format == guidellm.Format && g != "" && g != "0.7" {
 			o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
 		}
-	case words.FormatInference:
+	case inferenceperf.Format:
 		asked.Percentiles = o.Percentiles
-	case words.FormatVLLMBench, words.FormatVLLMDetailed:
+	case vllmbench.Format, vllmbench.FormatDetailed:
 		asked.Lines, asked.Latencies, asked.Percentiles = o.Append, o.Metrics, o.Percentiles
 	}
 	var err error
@@ -99,7 +103,7 @@ func (o *output) choose() error {
 
 // chosen is a file of the exporter, or it as the kind of file that was asked for.
 func (o *output) chosen(f export.File) export.File {
-	if o.Format != words.FormatGuideLLM && o.Format != words.FormatGuideLLM03 || !o.isYAML() {
+	if o.Format != guidellm.Format && o.Format != guidellm.Format03 || !o.isYAML() {
 		return f
 	}
 	return export.File{Name: f.Name, Write: func(ctx context.Context, w io.Writer) error {
@@ -133,9 +137,9 @@ func (o *output) place(f export.File) string {
 	switch {
 	case !o.Folder:
 		return o.Path
-	case o.Format == words.FormatVLLMBench, o.Format == words.FormatVLLMDetailed:
+	case o.Format == vllmbench.Format, o.Format == vllmbench.FormatDetailed:
 		return filepath.Join(o.Path, f.ToolName)
-	case o.Format == words.FormatAIPerf && o.Prefix != "":
+	case o.Format == aiperf.Format && o.Prefix != "":
 		dir, base := path.Split(name)
 		rest, _ := strings.CutPrefix(base, "profile_export")
 		name = dir + o.Prefix + rest

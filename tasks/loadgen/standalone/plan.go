@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/tasks/loadgen/words"
 	"bflow.dev/bflow/tasks/openai"
 	"bflow.dev/bflow/tasks/outbound"
 	"bflow.dev/bflow/tasks/step"
@@ -26,7 +26,7 @@ import (
 const askTimeout = 30 * time.Second
 
 // firstModel asks the server which model it serves.
-func firstModel(ctx context.Context, req words.Request, env func(string) string) (string, error) {
+func firstModel(ctx context.Context, req tool.Request, env func(string) string) (string, error) {
 	key := string(req.Key)
 	if key == "" {
 		var err error
@@ -54,7 +54,7 @@ func firstModel(ctx context.Context, req words.Request, env func(string) string)
 }
 
 // newRun makes the plan and the run directory of a request whose model is known.
-func newRun(req words.Request, o options, env func(string) string) (*run, error) {
+func newRun(req tool.Request, o options, env func(string) string) (*run, error) {
 	r := &run{Request: req, id: newID(time.Now())}
 	r.plan = planOf(req)
 	if err := runplan.Identify(r.plan); err != nil {
@@ -89,7 +89,7 @@ func (r *run) checkFree() error {
 }
 
 // planOf is the plan of one measurement on a server that is there already.
-func planOf(req words.Request) *runplan.RunPlan {
+func planOf(req tool.Request) *runplan.RunPlan {
 	m := req.Measure
 	m.Runner = runplan.RunnerNative
 	if m.Name == "" {

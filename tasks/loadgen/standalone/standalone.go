@@ -1,6 +1,6 @@
 // Package standalone runs load-gen without a plan, with the options of other load tools: it creates the plan and the
 // run directory, runs the measurement like that of any plan, and writes the results where the tool would write them.
-// It generates no load and parses no options itself: see packages loadgen and words.
+// It generates no load and parses no options itself: see packages loadgen and commandline.
 package standalone
 
 import (
@@ -15,11 +15,13 @@ import (
 
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/internal/screen"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/assemble"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/tasks/loadgen/words"
+	"bflow.dev/bflow/tasks/loadgen/commandline"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -45,7 +47,7 @@ func Spoken(args []string, environ func() []string) bool {
 	if fs.Parse(args) != nil {
 		return false
 	}
-	return words.Spoken(fs.Args(), environ)
+	return commandline.IsOfTool(registry.All(), fs.Args(), environ)
 }
 
 // Run does what args, or the environment, ask for. task is load-gen as a plan has it. The error has one of the exit codes
@@ -75,8 +77,8 @@ func Run(ctx context.Context, s step.Streams, args []string, environ func() []st
 }
 
 // understand reads the words and says everything that was found about them.
-func understand(errs io.Writer, args []string, environ func() []string, lenient bool) (words.Request, error) {
-	req, findings, err := words.Parse(args, environ, os.ReadFile, lenient)
+func understand(errs io.Writer, args []string, environ func() []string, lenient bool) (tool.Request, error) {
+	req, findings, err := commandline.Parse(registry.All(), args, commandline.Options{Env: environ, Files: os.ReadFile, Lenient: lenient})
 	wrong := 0
 	for _, f := range findings {
 		kind := "warning: "
@@ -94,7 +96,7 @@ func understand(errs io.Writer, args []string, environ func() []string, lenient 
 
 // run is one run by the words of a tool.
 type run struct {
-	words.Request
+	tool.Request
 	plan *runplan.RunPlan
 	id   string
 	dir  string

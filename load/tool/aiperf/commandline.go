@@ -1,0 +1,170 @@
+package aiperf
+
+import (
+	"slices"
+	"strings"
+
+	"bflow.dev/bflow/load/shape"
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/tree"
+)
+
+// parse reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.
+func parse(c *tool.CommandLine, args []string) {
+	flags := parseFlags(c, args)
+	c.Block = tree.Mapping()
+	for _, f := range flags {
+		if len(f.Values) > 0 && !slices.Contains(own(), f.Name) {
+			parseFlag(c, f)
+		}
+	}
+	parseServer(c, flags)
+	addDefaults(c)
+	parseOutputs(c, flags)
+}
+
+// own are flags that are ours to follow, not the translation's.
+func own() []string {
+	return []string{"model-names", "url", "api-key", "output-artifact-dir", "profile-export-prefix", "export-level",
+		"config"}
+}
+
+// parseFlags reads the flags under their first spelling; --no-flag switches one off.
+func parseFlags(c *tool.CommandLine, args []string) []tool.Flag {
+	arities := map[string]tool.Arity{}
+	for n, names := range map[tool.Arity][]string{tool.None: switches(), tool.Some: lists(), tool.One: values()} {
+		for _, name := range names {
+			arities[name] = n
+		}
+	}
+	arities["gpu-telemetry"], arities["server-metrics"] = tool.Free, tool.Free
+	for alias, name := range aliases() {
+		arities[alias] = arities[name]
+	}
+	off := func(name string) (string, bool) {
+		base, ok := strings.CutPrefix(name, "no-")
+		return base, ok && slices.Contains(switches(), base)
+	}
+	var known []string
+	for name := range arities {
+		known = append(known, "--"+name)
+	}
+	slices.Sort(known)
+	takes := func(name string) (tool.Arity, bool) {
+		if n, ok := arities[name]; ok {
+			return n, ok
+		}
+		_, ok := off(name)
+		return tool.None, ok
+	}
+	flags := c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
+	for i, f := range flags {
+		if name, ok := aliases()[f.Name]; ok {
+			flags[i].Name = name
+		}
+		if _, ok := arities[f.Name]; !ok {
+			flags[i].Name, _ = off(f.Name)
+			flags[i].Values = []string{"false"}
+		}
+	}
+	return flags
+}
+
+// parseFlag writes one flag into the block; lists that are repeated grow.
+func parseFlag(c *tool.CommandLine, f tool.Flag) {
+	key := strings.ReplaceAll(f.Name, "-", "_")
+	if !slices.Contains(lists(), f.Name) {
+		tree.Put(c.Block, c.Text(f.Word, f.Values[len(f.Values)-1]), key)
+		return
+	}
+	have := tree.Child(c.Block, key)
+	if have == nil {
+		have = tree.List()
+		have.Line = c.Origin(f.Word)
+		tree.Set(c.Block, key, have)
+	}
+	for _, v := range f.Values {
+		have.Content = append(have.Content, c.Text(f.Word, v))
+	}
+}
+
+func parseServer(c *tool.CommandLine, flags []tool.Flag) {
+	url, word := "localhost:8000", "--url"
+	for _, f := range flags {
+		switch f.Name {
+		case "url":
+			if len(f.Values) > 1 || url != "localhost:8000" {
+				c.ToolOnly(f.Word, "AIPerf")
+			}
+			url, word = f.Values[0], f.Word
+		case "model-names":
+			if c.Request.Model != "" || len(f.Values) > 1 || strings.Contains(f.Values[0], ",") {
+				c.ToolOnly(f.Word, "AIPerf")
+			}
+			c.Request.Model = f.Values[0]
+		case "config":
+			c.ToolOnly(f.Word, "AIPerf")
+		}
+	}
+	c.SetEndpoint(word, url)
+	if key, _, ok := tool.LastFlag(flags, "api-key"); ok {
+		c.Request.Key = tool.Key(key)
+	}
+	for _, name := range c.Names {
+		if name == "AIPERF_HTTP_SSL_VERIFY" {
+			c.Settings[name] = c.Env[name]
+		}
+	}
+}
+
+// addDefaults writes down what the tool does without a word.
+func addDefaults(c *tool.CommandLine) {
+	weak := func(value string, path ...string) {
+		if tree.At(c.Block, path...) == nil {
+			tree.Put(c.Block, c.Text("the default of AIPerf", value), path...)
+		}
+	}
+	weak("false", "streaming")
+	weak("chat", "endpoint_type")
+	source := false
+	for _, key := range []string{"input_file", "public_dataset", "prompt_input_tokens_mean"} {
+		source = source || tree.At(c.Block, key) != nil
+	}
+	if !source {
+		weak("550", "prompt_input_tokens_mean")
+	}
+	if n := tree.At(c.Block, "input_file"); n != nil && tree.At(c.Block, "custom_dataset_type") == nil {
+		c.GiveUp()
+		c.Errorf(c.Word(n.Line), "name its format: --custom-dataset-type mooncake_trace or single_turn")
+	}
+	if tree.At(c.Block, "benchmark_duration") == nil {
+		c.Then(func() { dropLimit(c) })
+	}
+}
+
+// dropLimit drops the limit of time that the format puts where the tool has none.
+func dropLimit(c *tool.CommandLine) {
+	d := c.Request.Measure.Data
+	for i := range c.Request.Measure.Stages {
+		s := &c.Request.Measure.Stages[i]
+		if s.Measure && s.Requests == 0 && d.Conversations > 0 && !d.Reuse {
+			s.Requests = d.Conversations * d.Turns
+		}
+		if s.Measure && (s.Requests > 0 || shape.Of(s.Shape).Replays) {
+			s.Duration = 0
+		}
+	}
+}
+
+func parseOutputs(c *tool.CommandLine, flags []tool.Flag) {
+	o := tool.Output{Format: Format, Path: "artifacts", Folder: true}
+	if v, _, ok := tool.LastFlag(flags, "output-artifact-dir"); ok {
+		o.Path = v
+	}
+	if v, _, ok := tool.LastFlag(flags, "profile-export-prefix"); ok {
+		o.Prefix = v
+	}
+	level, _, ok := tool.LastFlag(flags, "export-level")
+	o.Detailed = !ok || level != "summary"
+	c.Request.Outputs = append(c.Request.Outputs, o)
+}

@@ -1,0 +1,65 @@
+// Package aiperf holds what is known of AIPerf: the block of a profile, the command line, and how the tool is run.
+package aiperf
+
+import (
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/report/tools"
+	results "bflow.dev/bflow/report/tools/aiperf"
+)
+
+// Name is the tool in profiles and plans.
+const Name = "aiperf"
+
+// Format is that of the results, as bflow export names it: a folder with profile_export_aiperf.json and .csv.
+const Format = "aiperf"
+
+// Tool is AIPerf.
+type Tool struct{}
+
+// Definition names the tool.
+func (Tool) Definition() tool.Definition {
+	return tool.Definition{
+		Name: Name, Key: Name, Doc: "options of AIPerf",
+		Program: Name, Subcommands: []string{"profile"}, ServerHint: "set --url",
+	}
+}
+
+// Translate reads the flags of a profile.
+func (Tool) Translate(d *tool.Draft) { translate(d) }
+
+// Parse reads the flags of a command line, whose defaults are the tool's: no streaming, a chat, 550 tokens.
+func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, args) }
+
+// External is the tool itself.
+func (Tool) External() tool.External { return process{} }
+
+// Results are the files of the tool.
+func (Tool) Results() tool.Results {
+	return tool.Results{
+		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write},
+		Lacks: []string{"queue_wait"},
+	}
+}
+
+// process is the tool as a process of its own.
+type process struct{}
+
+// Program is what pip installs.
+func (process) Program() tool.Program {
+	return tool.Program{
+		Name: Name, Requirement: "aiperf==0.13.0", Distribution: Name,
+		Results: []string{"profile_export_aiperf.json", "profile_export.jsonl"},
+	}
+}
+
+// Override writes type and bounds of the load into a block.
+func (process) Override(d *tool.Draft, block map[string]any) {
+	tool.SetOverride(block, "endpoint_type", d.Over.RequestType)
+	tool.SetOverride(block, "benchmark_duration", d.Over.MaxSeconds)
+	tool.SetOverride(block, "request_count", d.Over.MaxRequests)
+}
+
+// Command is aiperf profile.
+func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
+	return command(i, block)
+}

@@ -1,0 +1,64 @@
+// Package guidellm holds what is known of GuideLLM: the block of a profile, the command lines and scenarios of its
+// generations (0.3 to 0.6, and 0.7 on), and how the tool is run.
+package guidellm
+
+import (
+	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/report/tools"
+	results "bflow.dev/bflow/report/tools/guidellm"
+)
+
+// Name is the tool in profiles and plans.
+const Name = "guidellm"
+
+// Formats of results, as bflow export names them.
+const (
+	Format   = "guidellm"       // benchmarks.json of 0.4 and later; JSON is YAML too
+	Format03 = "guidellm-0.3.1" // that of 0.3
+)
+
+// Tool is GuideLLM.
+type Tool struct{}
+
+// Definition names the tool.
+func (Tool) Definition() tool.Definition {
+	return tool.Definition{
+		Name: Name, Key: Name, Doc: "options of guidellm benchmark run",
+		Program: Name, Variables: []string{"GUIDELLM_TARGET=", "GUIDELLM__SPEC__BACKEND"},
+		ServerHint: "set --target or GUIDELLM_TARGET, from 0.7 on backend.target",
+	}
+}
+
+// Translate reads the block of a profile.
+func (Tool) Translate(d *tool.Draft) { translate(d) }
+
+// Parse reads flags, variables and a scenario.
+func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, args) }
+
+// External is the tool itself.
+func (Tool) External() tool.External { return process{} }
+
+// Results are the files of the tool.
+func (Tool) Results() tool.Results {
+	return tool.Results{
+		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write,
+			Format03: results.Write031},
+		Lacks: []string{"queue_wait"},
+	}
+}
+
+// process is the tool as a process of its own.
+type process struct{}
+
+// Program is what pip installs.
+func (process) Program() tool.Program {
+	return tool.Program{Name: Name, Requirement: "guidellm==0.8.1", Distribution: Name, Results: []string{reportFile}}
+}
+
+// Override writes rates, bounds and type of requests into a block.
+func (process) Override(d *tool.Draft, block map[string]any) { override(d, block) }
+
+// Command is guidellm run.
+func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
+	return command(i, block)
+}
