@@ -11,8 +11,8 @@ func (v Value) Any() any {
 	switch {
 	case !v.IsSet():
 		return nil
-	case v.isReference():
-		return v.secretText()
+	case isReference(v):
+		return secretText(v)
 	case v.Is(yaml.MappingNode):
 		out := map[string]any{}
 		for _, e := range v.Fields().Entries {

@@ -34,7 +34,7 @@ func (d *Draft) TakeKey(v Value, key string) {
 // AddHeaders takes request headers; what they hold of credentials becomes a Secret or is refused.
 func (d *Draft) AddHeaders(v Value) {
 	for _, e := range v.Fields().Entries {
-		text := e.Value.secretText()
+		text := secretText(e.Value)
 		if e.Value.IsSet() {
 			d.AddHeader(e.Value, e.Key, text)
 		}

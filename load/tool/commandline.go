@@ -116,12 +116,21 @@ func (c *CommandLine) JSON(word, value string) *yaml.Node {
 	}
 	n, err := ParseYAML([]byte(trimmed))
 	if err != nil {
-		c.Errorf(word, "reading JSON: %v", err)
+		c.reportJSON(word, err)
 		return nil
 	}
 	c.Mark(n, func(*yaml.Node) string { return word })
 	return n
 }
+
+// Decode reads the value of a word into a Go value.
+func (c *CommandLine) Decode(word string, n *yaml.Node, into any) {
+	if err := n.Decode(into); err != nil {
+		c.reportJSON(word, err)
+	}
+}
+
+func (c *CommandLine) reportJSON(word string, err error) { c.Errorf(word, "reading JSON: %v", err) }
 
 // File reads a YAML or JSON file that word names; its values come from their places in it.
 func (c *CommandLine) File(word, path string) *yaml.Node {

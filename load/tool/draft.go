@@ -44,9 +44,9 @@ func newDraft(src Source) *Draft {
 }
 
 func (d *Draft) run() (Translation, problem.List) {
-	if d.withinLimits() {
+	if d.isWithinLimits() {
 		if !d.src.Alone { // whose words have been looked through before they became a block
-			d.Block.reportHoles()
+			reportHoles(d.Block)
 		}
 		d.readOverrides()
 		d.src.Tool.Translate(d)
@@ -56,10 +56,10 @@ func (d *Draft) run() (Translation, problem.List) {
 	return Translation{Measurement: d.Measurement, SLO: d.SLO, Beyond: d.beyond, Secrets: d.secrets()}, d.problems
 }
 
-func (d *Draft) withinLimits() bool {
-	ok := d.Block.withinLimits()
+func (d *Draft) isWithinLimits() bool {
+	ok := isWithinLimits(d.Block)
 	for _, o := range d.src.Overrides {
-		ok = Value{findings: d.findings, file: o.File}.At(o.Node, o.Path).withinLimits() && ok
+		ok = isWithinLimits(Value{findings: d.findings, file: o.File}.At(o.Node, o.Path)) && ok
 	}
 	return ok
 }

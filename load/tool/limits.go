@@ -15,8 +15,8 @@ const (
 	MaxList  = 1_000  // entries of a list
 )
 
-// withinLimits reports a block that is too deep, too large, or holds too long a list.
-func (v Value) withinLimits() bool {
+// isWithinLimits reports a block that is too deep, too large, or holds too long a list.
+func isWithinLimits(v Value) bool {
 	left := MaxNodes
 	return measure(v, v.Node, 0, &left)
 }
@@ -49,15 +49,15 @@ func measure(v Value, n *yaml.Node, depth int, left *int) bool {
 }
 
 // reportHoles reports what nothing has filled in below v, which is within the limits.
-func (v Value) reportHoles() {
+func reportHoles(v Value) {
 	switch {
 	case v.Is(yaml.MappingNode):
 		for i := 0; i+1 < len(v.Node.Content); i += 2 {
-			v.At(v.Node.Content[i+1], Join(v.Path, v.Node.Content[i].Value)).reportHoles()
+			reportHoles(v.At(v.Node.Content[i+1], Join(v.Path, v.Node.Content[i].Value)))
 		}
 	case v.Is(yaml.SequenceNode):
 		for i, c := range v.Node.Content {
-			v.At(c, fmt.Sprintf("%s[%d]", v.Path, i)).reportHoles()
+			reportHoles(v.At(c, fmt.Sprintf("%s[%d]", v.Path, i)))
 		}
 	case v.IsSet():
 		if hole := problem.Unfilled(v.Node.Value, false); hole != "" {

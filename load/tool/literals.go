@@ -11,13 +11,13 @@ import (
 )
 
 // isReference says whether v is {valueFrom: {secretKeyRef: ...}}, as a variable of a pod would have it.
-func (v Value) isReference() bool {
+func isReference(v Value) bool {
 	return v.Is(yaml.MappingNode) && len(v.Node.Content) == 2 && v.Node.Content[0].Value == "valueFrom"
 }
 
 // secretText is Text, or the reference that stands for a value of a Secret.
-func (v Value) secretText() string {
-	if !v.isReference() {
+func secretText(v Value) string {
+	if !isReference(v) {
 		return v.Text()
 	}
 	f := v.Fields()
@@ -40,7 +40,7 @@ func (v Value) secretText() string {
 // takeLiterals takes the credentials that the block holds literally out of the measurement. A load without a plan of
 // its own has no Secrets to put them into.
 func (d *Draft) takeLiterals() {
-	taker := literal.Taker{Told: d.Block.warnOfCredential}
+	taker := literal.Taker{Told: func(text string) { warnOfCredential(d.Block, text) }}
 	if d.src.Alone {
 		taker.Told = func(string) {
 			d.Block.Errorf("it contains a credential, which would be written to the plan: " +
@@ -75,7 +75,7 @@ func (d *Draft) secrets() []literal.Secret {
 }
 
 // warnOfCredential warns of a literal credential. Unlike other findings, several of one place count.
-func (v Value) warnOfCredential(text string) {
+func warnOfCredential(v Value, text string) {
 	p := problem.At(v.file, v.Node, v.Path, "%s", text)
 	p.Warning = true
 	if !slices.Contains(v.problems, p) {

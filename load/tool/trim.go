@@ -25,9 +25,9 @@ type SkipForm struct {
 	Mode    string   `json:"mode,omitempty" enum:"duration|requests|prefer_duration|prefer_requests" implied:"prefer_duration" doc:"what it counts"`
 }
 
-// Trim reads the part of a stage that is not measured: a number below 1 is a share, from 1 on it is seconds (or
+// ReadTrim reads the part of a stage that is not measured: a number below 1 is a share, from 1 on it is seconds (or
 // requests where only those bound the stage), a duration is itself, a map says more.
-func (v Value) Trim(b Bounds) runplan.Trim {
+func ReadTrim(v Value, b Bounds) runplan.Trim {
 	if !v.IsSet() {
 		return runplan.Trim{}
 	}

@@ -107,9 +107,7 @@ func parseExtras(c *tool.CommandLine, g given) map[string]any {
 		return nil
 	}
 	var out map[string]any
-	if err := n.Decode(&out); err != nil {
-		c.Errorf(g.word, "reading JSON: %v", err)
-	}
+	c.Decode(g.word, n, &out)
 	return out
 }
 

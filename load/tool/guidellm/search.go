@@ -32,7 +32,7 @@ func readSearch(d *tool.Draft, g block, p profile) {
 	b := readBounds(d, g, point{at: at, stage: level, last: true})
 	level.Duration, level.Requests, level.Stop = b.Duration, b.Requests, b.stop
 	level.Ramp = f.Get("rampup_duration").Seconds(time.Second)
-	level.SkipFirst, level.SkipLast = f.Get("warmup").Trim(b.Bounds), f.Get("cooldown").Trim(b.Bounds)
+	level.SkipFirst, level.SkipLast = tool.ReadTrim(f.Get("warmup"), b.Bounds), tool.ReadTrim(f.Get("cooldown"), b.Bounds)
 	d.CheckBound(at, level)
 	s.Level, d.Measurement.Search = &level, s
 	seed := d.Measurement.Data.Seed

@@ -28,7 +28,7 @@ func addStage(d *tool.Draft, g block, p point) {
 	}
 	f := g.profile.Expand(p.load).Fields()
 	s.Ramp = f.Get("rampup_duration").Seconds(time.Second)
-	s.SkipFirst, s.SkipLast = f.Get("warmup").Trim(b.Bounds), f.Get("cooldown").Trim(b.Bounds)
+	s.SkipFirst, s.SkipLast = tool.ReadTrim(f.Get("warmup"), b.Bounds), tool.ReadTrim(f.Get("cooldown"), b.Bounds)
 	if s.Shape == runplan.ShapeTrace {
 		readReplay(d, &data, f, p.at)
 	}
