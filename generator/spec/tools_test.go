@@ -29,7 +29,7 @@ func TestAProfileHoldsTheBlockOfAnyTool(t *testing.T) {
 	if _, wrong := read("{tool: stampede}"); !strings.Contains(wrong, "spec.stampede: required field is missing: tool stampede needs it") {
 		t.Errorf("got %q", wrong)
 	}
-	if _, wrong := read("{tool: stampeed, stampede: {rate: 5}}"); !strings.Contains(wrong, `did you mean "stampede"?`) {
+	if _, wrong := read("{tool: stampede1, stampede: {rate: 5}}"); !strings.Contains(wrong, `did you mean "stampede"?`) {
 		t.Errorf("got %q", wrong)
 	}
 }

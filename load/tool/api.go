@@ -41,6 +41,7 @@ func (d *Draft) AddHeaders(v Value) {
 	}
 }
 
+// AddHeader takes one request header, which v holds.
 func (d *Draft) AddHeader(v Value, name, text string) {
 	scheme, rest, _ := strings.Cut(text, " ")
 	switch {

@@ -13,6 +13,7 @@ import (
 // Arity is how many values a flag takes.
 type Arity int
 
+// How many values a flag can take.
 const (
 	One    Arity = iota // exactly one
 	None                // a switch; --flag=false is false

@@ -43,6 +43,8 @@ type Definition struct {
 	Subcommands []string // which follow the name
 	// Variables are the beginnings of environment variables that name the tool where there is no command line.
 	Variables []string
+	// Usage and VariableUsage are for the help of load-gen: the command line, and how variables stand for it.
+	Usage, VariableUsage string
 	// ServerHint says how the words of the tool name the server.
 	ServerHint string
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/tasks/loadgen/standalone"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -22,19 +24,22 @@ func Command(environ func() []string) step.Func {
 		}
 		err := Run(ctx, s, args)
 		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(s.Err, otherUses)
+			fmt.Fprint(s.Err, otherUses(registry.All()))
 		}
 		return err
 	}
 }
 
 // otherUses is what the flags do not say.
-const otherUses = `Without a plan, in the words of another tool:
-  load-gen [--lenient] [--run-dir DIR] guidellm benchmark|run ...
-  load-gen [--lenient] [--run-dir DIR] vllm bench serve ...
-  load-gen [--lenient] [--run-dir DIR] inference-perf -c FILE
-  load-gen [--lenient] [--run-dir DIR] aiperf profile ...
-  GUIDELLM_TARGET=URL GUIDELLM_...=... load-gen
-One run directory out of those of shards:
-  load-gen merge --run-dir OUT DIR...
-`
+func otherUses(tools registry.Tools) string {
+	var lines, variables []string
+	for _, t := range tools {
+		d := t.Definition()
+		lines = append(lines, "  load-gen [--lenient] [--run-dir DIR] "+d.Usage)
+		if d.VariableUsage != "" {
+			variables = append(variables, "  "+d.VariableUsage+" load-gen")
+		}
+	}
+	return "Without a plan, with the options of another tool:\n" + strings.Join(append(lines, variables...), "\n") +
+		"\nOne run directory out of those of shards:\n  load-gen merge --run-dir OUT DIR...\n"
+}

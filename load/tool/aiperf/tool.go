@@ -20,7 +20,7 @@ type Tool struct{}
 func (Tool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: Name, Key: Name, Doc: "options of AIPerf",
-		Program: Name, Subcommands: []string{"profile"}, ServerHint: "set --url",
+		Program: Name, Subcommands: []string{"profile"}, Usage: "aiperf profile ...", ServerHint: "set --url",
 	}
 }
 

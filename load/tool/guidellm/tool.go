@@ -25,6 +25,7 @@ func (Tool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: Name, Key: Name, Doc: "options of guidellm benchmark run",
 		Program: Name, Variables: []string{"GUIDELLM_TARGET=", "GUIDELLM__SPEC__BACKEND"},
+		Usage: "guidellm benchmark|run ...", VariableUsage: "GUIDELLM_TARGET=URL GUIDELLM_...=...",
 		ServerHint: "set --target or GUIDELLM_TARGET, from 0.7 on backend.target",
 	}
 }

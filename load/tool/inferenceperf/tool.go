@@ -28,7 +28,7 @@ func (Tool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: Name, Key: "inference_perf.config",
 		Doc: "options of inference-perf", InnerDoc: "configuration file of the tool",
-		Program: Name, ServerHint: "set server.base_url",
+		Program: Name, Usage: "inference-perf -c FILE", ServerHint: "set server.base_url",
 	}
 }
 

@@ -24,7 +24,7 @@ type Stampede struct{}
 func (Stampede) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "stampede", Key: "stampede", Doc: "flags of stampede",
-		Program: "stampede", ServerHint: "set --url",
+		Program: "stampede", Usage: "stampede ...", ServerHint: "set --url",
 	}
 }
 

@@ -30,7 +30,7 @@ type Tool struct{}
 func (Tool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: Name, Key: "vllm_bench", Doc: "flags of vllm bench serve, without leading --",
-		Program: "vllm", Subcommands: []string{"bench", "serve"}, ServerHint: serverHint,
+		Program: "vllm", Subcommands: []string{"bench", "serve"}, Usage: "vllm bench serve ...", ServerHint: serverHint,
 	}
 }
 
@@ -59,7 +59,7 @@ type InferenceMAX struct{}
 func (InferenceMAX) Definition() tool.Definition {
 	return tool.Definition{
 		Name: inferenceMAX, Key: inferenceMAX, Doc: "flags of InferenceMAX's benchmark_serving.py, without leading --",
-		Program: inferenceMAX, Script: "benchmark_serving.py", ServerHint: serverHint,
+		Program: inferenceMAX, Script: "benchmark_serving.py", Usage: "benchmark_serving.py ...", ServerHint: serverHint,
 	}
 }
 
