@@ -9,6 +9,7 @@ import (
 
 	"bflow.dev/bflow/bench/rig"
 	"bflow.dev/bflow/load/tool"
+	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/sim"
 	"bflow.dev/bflow/tasks/loadgen/external"
@@ -28,18 +29,22 @@ type peer struct {
 
 // newPeer describes a tool. Tools run with one worker, which is best for them on one core.
 func newPeer(l *lab, name string) (*peer, error) {
-	p := &peer{lab: l, tool: name}
+	known, ok := registry.All().Find(name)
+	if !ok || known.External() == nil {
+		return nil, fmt.Errorf("unknown tool %q", name)
+	}
+	p := &peer{lab: l, tool: name, requirement: known.External().Program().Requirement}
 	switch name {
 	case "guidellm":
-		p.requirement, p.block, p.read = "guidellm==0.8.1", guideBlock, readGuide
+		p.block, p.read = guideBlock, readGuide
 		p.env = []string{"HF_HUB_OFFLINE=1", "GUIDELLM__MAX_WORKER_PROCESSES=1"}
 	case "aiperf": // with HF_HUB_OFFLINE it refuses a tokenizer that is a folder
-		p.requirement, p.block, p.read = "aiperf==0.13.0", aiperfBlock, readAIPerf
+		p.block, p.read = aiperfBlock, readAIPerf
 	case "inference-perf":
-		p.requirement, p.block, p.read = "inference-perf==0.7.0", inferenceBlock, readInference
+		p.block, p.read = inferenceBlock, readInference
 		p.env = []string{"HF_HUB_OFFLINE=1"}
 	default:
-		return nil, fmt.Errorf("unknown tool %q", name)
+		return nil, fmt.Errorf("no load is written down for tool %q", name)
 	}
 	return p, nil
 }
