@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/load/tool/tree"
 )
 
 // CommandLine is the command line, the environment and the files of a tool while they are read. A tool's Parse fills in
@@ -106,6 +107,25 @@ func (c *CommandLine) Word(line int) string {
 // Text is a scalar that a word made.
 func (c *CommandLine) Text(word, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: value, Line: c.Origin(word), Column: 1}
+}
+
+// AddToList appends what a word says to the list at a key of n.
+func (c *CommandLine) AddToList(n *yaml.Node, word, key string, values ...*yaml.Node) {
+	have := tree.Child(n, key)
+	if have == nil {
+		have = tree.List()
+		have.Line = c.Origin(word)
+		tree.Set(n, key, have)
+	}
+	have.Content = append(have.Content, values...)
+}
+
+// Texts are scalars that a word made.
+func (c *CommandLine) Texts(word string, values []string) (nodes []*yaml.Node) {
+	for _, v := range values {
+		nodes = append(nodes, c.Text(word, v))
+	}
+	return nodes
 }
 
 // JSON is the value of a word that may be JSON, else text.

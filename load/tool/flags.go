@@ -29,6 +29,20 @@ type Flag struct {
 	Values []string
 }
 
+// ReadTable cuts args into the flags of a table, which says how many values each takes. Others are reported.
+func (c *CommandLine) ReadTable(args []string, table map[string]Arity) []Flag {
+	var known []string
+	for name := range table {
+		known = append(known, "--"+name)
+	}
+	slices.Sort(known)
+	takes := func(name string) (Arity, bool) {
+		n, ok := table[name]
+		return n, ok
+	}
+	return c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
+}
+
 // ReadFlags cuts args into flags. takes says how many values a flag takes, false for one that is not known: it is given
 // to unknown, and a value behind it is skipped.
 func (c *CommandLine) ReadFlags(

@@ -77,15 +77,7 @@ func parseFlag(c *tool.CommandLine, f tool.Flag) {
 		tree.Put(c.Block, c.Text(f.Word, f.Values[len(f.Values)-1]), key)
 		return
 	}
-	have := tree.Child(c.Block, key)
-	if have == nil {
-		have = tree.List()
-		have.Line = c.Origin(f.Word)
-		tree.Set(c.Block, key, have)
-	}
-	for _, v := range f.Values {
-		have.Content = append(have.Content, c.Text(f.Word, v))
-	}
+	c.AddToList(c.Block, f.Word, key, c.Texts(f.Word, f.Values)...)
 }
 
 func parseServer(c *tool.CommandLine, flags []tool.Flag) {

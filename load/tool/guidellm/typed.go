@@ -72,18 +72,10 @@ func readTypedFlags(c *tool.CommandLine, args []string) []tool.Flag {
 		"disable-console": tool.None, "disable-console-outputs": tool.None,
 		"disable-console-interactive": tool.None, "disable-progress": tool.None,
 	}
-	var known []string
 	for name := range typedFlags() {
 		arities[name] = tool.One
 	}
-	for name := range arities {
-		known = append(known, "--"+name)
-	}
-	takes := func(name string) (tool.Arity, bool) {
-		n, ok := arities[name]
-		return n, ok
-	}
-	return c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
+	return c.ReadTable(args, arities)
 }
 
 // putFlags writes the flags into s.
@@ -94,14 +86,10 @@ func putFlags(c *tool.CommandLine, s *scenario, flags []tool.Flag) {
 		}
 		switch key, ok := typedFlags()[f.Name]; {
 		case ok && repeated(key):
-			have := tree.Child(s.spec, key)
-			if have == nil {
-				have = tree.List()
-				have.Line = c.Origin(f.Word)
-				tree.Set(s.spec, key, have)
-			}
 			if n := parseTypedValue(c, f.Word, f.Values[0]); n != nil {
-				have.Content = append(have.Content, n)
+				c.AddToList(s.spec, f.Word, key, n)
+			} else {
+				c.AddToList(s.spec, f.Word, key)
 			}
 		case ok:
 			tree.Put(s.spec, parseTypedValue(c, f.Word, f.Values[0]), key)

@@ -45,17 +45,11 @@ func (Stampede) Translate(d *tool.Draft) {
 
 // Parse reads the command line of the tool: every flag is a key of the block, but for those that name the server.
 func (Stampede) Parse(c *tool.CommandLine, args []string) {
-	known := []string{"--url", "--model", "--rate", "--seconds", "--tokens", "--chaos"}
-	takes := func(name string) (tool.Arity, bool) {
-		for _, flag := range known {
-			if flag == "--"+name {
-				return tool.One, true
-			}
-		}
-		return tool.One, false
+	flags := map[string]tool.Arity{
+		"url": tool.One, "model": tool.One, "rate": tool.One, "seconds": tool.One, "tokens": tool.One, "chaos": tool.One,
 	}
 	c.Block = tree.Mapping()
-	for _, f := range c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) }) {
+	for _, f := range c.ReadTable(args, flags) {
 		if len(f.Values) == 0 { // an error is already reported
 			continue
 		}

@@ -50,27 +50,13 @@ func own() []string {
 
 // parse writes the flags of table into the block.
 func parse(c *tool.CommandLine, table map[string]tool.Arity, args []string) {
-	var known []string
-	for name := range table {
-		known = append(known, "--"+name)
-	}
-	slices.Sort(known)
-	takes := func(name string) (tool.Arity, bool) {
-		n, ok := table[name]
-		return n, ok
-	}
-	given := c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
+	given := c.ReadTable(args, table)
 	c.Block = tree.Mapping()
 	for _, f := range given {
 		switch {
 		case slices.Contains(own(), f.Name) || len(f.Values) == 0:
 		case table[f.Name] == tool.Some && f.Name != "goodput":
-			items := tree.List()
-			items.Line = c.Origin(f.Word)
-			for _, v := range f.Values {
-				items.Content = append(items.Content, c.Text(f.Word, v))
-			}
-			tree.Put(c.Block, items, f.Name)
+			tree.Put(c.Block, tree.List(c.Texts(f.Word, f.Values)...), f.Name)
 		case f.Name == "goodput":
 			tree.Put(c.Block, c.Text(f.Word, strings.Join(f.Values, " ")), f.Name)
 		default:
