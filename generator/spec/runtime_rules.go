@@ -18,9 +18,9 @@ func (o *Overrides) check() (out problem.Findings) {
 
 // FieldHints answer for keys that it does not have.
 func (RuntimeOverrides) FieldHints() map[string]string {
-	const fixed = "cannot be overridden; set it in the DeploymentProfile"
-	return map[string]string{
-		"fs_group": "removed from the format", "supplemental_groups": "removed from the format",
-		"pvc_mounts": fixed, "shared_memory_size": fixed, "image_pull_secrets": fixed, "imagePullSecrets": fixed,
+	hints := platform.Runtime{}.FieldHints()
+	for _, field := range []string{"pvc_mounts", "shared_memory_size", "image_pull_secrets", "imagePullSecrets"} {
+		hints[field] = "cannot be overridden; set it in the DeploymentProfile"
 	}
+	return hints
 }
