@@ -53,7 +53,8 @@ func speakerOf(pkg string) string {
 
 func TestWhoMayMakeClients(t *testing.T) {
 	for pkg, want := range map[string]string{
-		"queue/target/remote": "queue", "internal/kube": "internal/kube", "runs/cluster": "", "queues": "", "tasks/provision": "",
+		"queue/target/remote": "queue", "internal/kube": "internal/kube",
+		"runs/cluster": "", "queues": "", "tasks/provision": "",
 	} {
 		if got := speakerOf(pkg); got != want {
 			t.Errorf("%s: %q, want %q", pkg, got, want)

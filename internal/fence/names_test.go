@@ -18,7 +18,7 @@ import (
 // one takes it out; none is ever added.
 var namesToDo = []string{
 	"bench/peers", "bootstrap", "e2e/cluster", "generator/...", "report/tools/...", "runplan", "runs/cluster",
-	"tasks/loadgen", "tasks/loadgen/external", "tasks/loadgen/schedule", "tasks/provision/...",
+	"tasks/loadgen", "tasks/loadgen/external", "tasks/provision/...",
 }
 
 // privateWords say nothing to whoever reads them for the first time. No package, type, function or method has one of

@@ -125,7 +125,8 @@ func pages(t *testing.T, expires bool) (*kube.Client, *[]string) {
 		w.Header().Set("Content-Type", "application/json")
 		item := func(name string) string { return fmt.Sprintf(`{"metadata":{"name":%q}}`, name) } // as real servers do
 		list := func(next string, items ...string) string {
-			const text = `{"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"7","continue":%q},"items":[%s]}`
+			const metadata = `"metadata":{"resourceVersion":"7","continue":%q}`
+			const text = `{"apiVersion":"v1","kind":"ConfigMapList",` + metadata + `,"items":[%s]}`
 			return fmt.Sprintf(text, next, strings.Join(items, ","))
 		}
 		switch {

@@ -86,14 +86,17 @@ func TestAWayThatIsNoneIsAnErrorOfUsage(t *testing.T) {
 
 func TestAnEndpointIsThatOfItsContext(t *testing.T) {
 	file := write(t, two)
-	for context, want := range map[string][2]string{"": {"https://near.example", "near"}, "far": {"https://far.example", "far"}} {
+	for context, want := range map[string][2]string{
+		"": {"https://near.example", "near"}, "far": {"https://far.example", "far"},
+	} {
 		endpoint, name, err := kube.Source{File: file, Context: context}.Endpoint()
 		if got := [2]string{endpoint.Server, name}; err != nil || got != want {
 			t.Errorf("context %q: got %q, %v, want %q", context, got, err, want)
 		}
 	}
 	_, _, err := kube.Source{File: file, Context: "prod"}.Endpoint()
-	if err == nil || !strings.Contains(err.Error(), `has no context "prod"; it has far, near, open, choose with --context`) {
+	const want = `has no context "prod"; it has far, near, open, choose with --context`
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 }

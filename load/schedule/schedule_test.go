@@ -45,7 +45,8 @@ func stage(arrival string, duration float64, requests int) runplan.Stage {
 func seconds(s float64) runplan.Duration { return runplan.Duration(s * 1e9) }
 
 func ramped(s runplan.Stage, shape string, over, from float64, steps int) runplan.Stage {
-	s.Ramp, s.RampShape, s.RampFrom, s.RampSteps = seconds(over), shape, from, steps
+	s.Ramp, s.RampShape = seconds(over), shape
+	s.RampFrom, s.RampSteps = from, steps
 	return s
 }
 

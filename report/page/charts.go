@@ -91,7 +91,8 @@ func loadAxis(stages []*report.Stage) (chart.Axis, func(i int) float64) {
 			return namesAxis(stages), func(i int) float64 { return float64(i) }
 		}
 	}
-	return chart.Axis{Label: shape.AxisOf(first).Label, Auto: true}, func(i int) float64 { return report.LoadOf(stages[i]) }
+	load := func(i int) float64 { return report.LoadOf(stages[i]) }
+	return chart.Axis{Label: shape.AxisOf(first).Label, Auto: true}, load
 }
 
 func namesAxis(stages []*report.Stage) chart.Axis {

@@ -64,7 +64,7 @@ func (o *output) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.choose(); err != nil {
+	if err := o.setChoices(); err != nil {
 		return err
 	}
 	files, err := e.Files(ctx, o.from)
@@ -82,8 +82,8 @@ func (o *output) make(ctx context.Context) error {
 	return nil
 }
 
-// choose tells the exporter what was asked for.
-func (o *output) choose() error {
+// setChoices tells the exporter what was asked for.
+func (o *output) setChoices() error {
 	asked := tools.Choices{Rows: o.Rows, Note: func(sentence string) { o.note("%s", sentence) }}
 	switch o.Format {
 	case guidellm.Format, guidellm.Format03:
