@@ -13,8 +13,9 @@ var update = flag.Bool("update", false, "write the rights and the table of platf
 
 // Lines around the rules that follow from the table of kinds.
 const (
-	rightsBegin = "# the objects of model servers; make generate writes these rules, as the kinds of package platform say\n"
-	rightsEnd   = "# end of the objects of model servers\n"
+	rightsBegin = "# the objects of model servers; make generate writes these rules, as the kinds of " +
+		"package platform say\n"
+	rightsEnd = "# end of the objects of model servers\n"
 )
 
 // TestTheRightsAreWritten keeps the rights to the objects of platforms, and the policy that bounds them, at what the
@@ -112,7 +113,8 @@ func (g group) api() string {
 func rightsOf(verbs func(Kind) string) string {
 	var b strings.Builder
 	for _, g := range groupsOf(verbs) {
-		fmt.Fprintf(&b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n", g.api(), strings.Join(g.resources, ", "), g.verbs)
+		fmt.Fprintf(&b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n", g.api(),
+			strings.Join(g.resources, ", "), g.verbs)
 	}
 	return b.String()
 }

@@ -12,7 +12,8 @@ import (
 const (
 	RampLinear      = "linear"      // N(t) = r0 t + (r1-r0) t²/2T
 	RampExponential = "exponential" // N(t) = r0 T/ln q (q^(t/T) - 1), q = r1/r0
-	RampSteps       = "steps"       // even steps of equal length: the first at r0, the last at r1; from r0 = 0 the first is at r1/steps
+	// even steps of equal length: the first at r0, the last at r1; from r0 = 0 the first is at r1/steps
+	RampSteps = "steps"
 )
 
 // maxSteps bounds the table of a stepped ramp.
@@ -40,7 +41,8 @@ func newRise(s runplan.Stage, rate float64) (rise, error) {
 	}
 	switch s.RampShape {
 	case "", RampLinear:
-		return &ramp{over: over, count: (from + rate) / 2 * over, rate: rate, during: linear{from: from, slope: (rate - from) / over}}, nil
+		return &ramp{over: over, count: (from + rate) / 2 * over, rate: rate,
+			during: linear{from: from, slope: (rate - from) / over}}, nil
 	case RampExponential:
 		if from == 0 {
 			return nil, fmt.Errorf("an exponential ramp needs rampFrom above 0: from nothing it never rises")

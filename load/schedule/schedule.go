@@ -83,8 +83,8 @@ type even struct {
 
 func (e *even) Next() (Send, bool) { return e.admit(evenly(e.next, e.rate)) }
 
-// evenly returns i*1e9/rate, rounded to the nearest integer: in two floats, of 106 bits together, so that no rate and no
-// length of a stage shifts a send by even 1 ns. It is false from 104 days on, where a float skips nanoseconds.
+// evenly returns i*1e9/rate, rounded to the nearest integer: in two floats, of 106 bits together, so that no rate and
+// no length of a stage shifts a send by even 1 ns. It is false from 104 days on, where a float skips nanoseconds.
 func evenly(i int64, rate float64) (int64, bool) {
 	const beyond = 1 << 53
 	n := float64(i)

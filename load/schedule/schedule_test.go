@@ -61,13 +61,20 @@ func TestCounts(t *testing.T) {
 		{name: "the first bound counts: requests", stage: stage(Constant, 60, 7), rate: 10, want: 7},
 		{name: "the first bound counts: duration", stage: stage(Constant, 0.5, 7), rate: 10, want: 5},
 		{name: "a rate need not be whole", stage: stage(Constant, 10, 0), rate: 0.25, want: 3},
-		{name: "a ramp of 4 s to 10/s sends 20, then 60 follow", stage: ramped(stage(Constant, 10, 0), "", 4, 0, 0), rate: 10, want: 80},
-		{name: "a ramp may fall: from 30/s to 10/s are 80, then 60", stage: ramped(stage(Constant, 10, 0), RampLinear, 4, 30, 0), rate: 10, want: 140},
-		{name: "five steps from 10/s to 50/s, 1 s each, then 2 s", stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 10, 5), rate: 50, want: 250},
-		{name: "five steps from nothing to 50/s begin at 10/s", stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 0, 5), rate: 50, want: 250},
-		{name: "one step holds the first rate", stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 10, 1), rate: 50, want: 150},
-		{name: "an exponential ramp from 1/s to 100/s over 10 s", stage: ramped(stage(Constant, 10, 0), RampExponential, 10, 1, 0), rate: 100, want: 215},
-		{name: "an exponential ramp between equal rates", stage: ramped(stage(Constant, 10, 0), RampExponential, 10, 7, 0), rate: 7, want: 70},
+		{name: "a ramp of 4 s to 10/s sends 20, then 60 follow", stage: ramped(stage(Constant, 10, 0), "", 4, 0, 0),
+			rate: 10, want: 80},
+		{name: "a ramp may fall: from 30/s to 10/s are 80, then 60",
+			stage: ramped(stage(Constant, 10, 0), RampLinear, 4, 30, 0), rate: 10, want: 140},
+		{name: "five steps from 10/s to 50/s, 1 s each, then 2 s",
+			stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 10, 5), rate: 50, want: 250},
+		{name: "five steps from nothing to 50/s begin at 10/s",
+			stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 0, 5), rate: 50, want: 250},
+		{name: "one step holds the first rate", stage: ramped(stage(Constant, 7, 0), RampSteps, 5, 10, 1),
+			rate: 50, want: 150},
+		{name: "an exponential ramp from 1/s to 100/s over 10 s",
+			stage: ramped(stage(Constant, 10, 0), RampExponential, 10, 1, 0), rate: 100, want: 215},
+		{name: "an exponential ramp between equal rates",
+			stage: ramped(stage(Constant, 10, 0), RampExponential, 10, 7, 0), rate: 7, want: 70},
 		{name: "requests alone bound a random process", stage: stage(Poisson, 0, 1000), rate: 3, want: 1000},
 	}
 	for _, tt := range tests {
@@ -88,7 +95,8 @@ func exactly(i int64, rate float64) int64 {
 }
 
 func TestAConstantRateIsExactToTheNanosecond(t *testing.T) {
-	for _, rate := range []float64{7, 10, 1000, 1e6, 1.0 / 3, 0.1, 0.7, 3.3, math.Pi, 999.999, 12345.678, 2.5e6, 5e-4, 2e9, 4e9} {
+	for _, rate := range []float64{7, 10, 1000, 1e6, 1.0 / 3, 0.1, 0.7, 3.3, math.Pi, 999.999, 12345.678,
+		2.5e6, 5e-4, 2e9, 4e9} {
 		indices := []int64{0, 1, 2, 3, 10, 99, 1000, 123_457, 999_999, 2_000_000, 86_400_001, 999_999_999, 1<<40 + 1}
 		for i := int64(0); i < 3000; i++ {
 			indices = append(indices, i*7919)
@@ -124,7 +132,8 @@ func TestEverySendIsInOrderInsideTheStageAndNumbered(t *testing.T) {
 }
 
 func TestTheSeedDecidesTheTimes(t *testing.T) {
-	a, b, c := times(t, stage(Poisson, 5, 0), 20, 1), times(t, stage(Poisson, 5, 0), 20, 1), times(t, stage(Poisson, 5, 0), 20, 2)
+	a, b, c := times(t, stage(Poisson, 5, 0), 20, 1), times(t, stage(Poisson, 5, 0), 20, 1),
+		times(t, stage(Poisson, 5, 0), 20, 2)
 	if !slices.Equal(a, b) || slices.Equal(a, c) {
 		t.Error("the same seed must give the same times, another one others")
 	}
@@ -199,7 +208,8 @@ func TestWhatHasNoScheduleIsAnError(t *testing.T) {
 		{name: "a rate that is no number", rate: math.NaN(), want: "not above 0"},
 		{name: "an unknown arrival", stage: stage("pareto", 1, 0), rate: 1, want: `arrival "pareto"`},
 		{name: "bursts below nothing", stage: runplan.Stage{Arrival: Gamma, Burstiness: -1}, rate: 1, want: "burstiness -1"},
-		{name: "an exponential ramp from nothing", stage: ramped(stage("", 1, 0), RampExponential, 1, 0, 0), rate: 1, want: "needs rampFrom above 0"},
+		{name: "an exponential ramp from nothing", stage: ramped(stage("", 1, 0), RampExponential, 1, 0, 0), rate: 1,
+			want: "needs rampFrom above 0"},
 		{name: "a ramp from less than nothing", stage: ramped(stage("", 1, 0), "", 1, -2, 0), rate: 1, want: "rampFrom -2"},
 		{name: "steps without a number", stage: ramped(stage("", 1, 0), RampSteps, 1, 1, 0), rate: 1, want: "rampSteps 0"},
 		{name: "an unknown ramp", stage: ramped(stage("", 1, 0), "sine", 1, 1, 0), rate: 1, want: `rampShape "sine"`},
@@ -219,7 +229,8 @@ func TestWhatHasNoScheduleIsAnError(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	bursts := ramped(stage(Gamma, 0, 0), RampSteps, 1, 1, 100)
 	bursts.Burstiness = 0.5
-	for name, s := range map[string]runplan.Stage{"constant": stage(Constant, 0, 0), "poisson": stage(Poisson, 0, 0), "gamma on steps": bursts} {
+	for name, s := range map[string]runplan.Stage{"constant": stage(Constant, 0, 0), "poisson": stage(Poisson, 0, 0),
+		"gamma on steps": bursts} {
 		part, _ := Shard(opened(t, s, 1000, 1), 1, 3)
 		if n := testing.AllocsPerRun(1000, func() { part.Next() }); n != 0 {
 			t.Errorf("%s: %v allocations per send", name, n)

@@ -31,7 +31,8 @@ func TestRandomGapsHaveTheirDistribution(t *testing.T) {
 		{name: "gamma without a burstiness is poisson", stage: bursty(0, n), cdf: randomness.Exponential(1.0 / rate), cv: 1},
 		{name: "burstiness 0.25 varies twice as much", stage: bursty(0.25, n), cdf: randomness.Gamma(0.25, 1.0/rate), cv: 2},
 		{name: "burstiness 4 varies half as much", stage: bursty(4, n), cdf: randomness.Gamma(4, 1.0/rate), cv: 0.5},
-		{name: "burstiness 10000 is nearly constant", stage: bursty(10_000, n), cdf: randomness.Gamma(10_000, 1.0/rate), cv: 0.01},
+		{name: "burstiness 10000 is nearly constant", stage: bursty(10_000, n),
+			cdf: randomness.Gamma(10_000, 1.0/rate), cv: 0.01},
 	}
 	for _, tt := range tests {
 		for _, seed := range seeds() {
@@ -54,7 +55,8 @@ func TestRandomGapsHaveTheirDistribution(t *testing.T) {
 func TestRandomGapsAreIndependent(t *testing.T) {
 	// 0.02 is five standard deviations of a correlation over 60,000 gaps.
 	const n = 60_001
-	for name, s := range map[string]runplan.Stage{"poisson": stage(Poisson, 0, n), "gamma 0.5": bursty(0.5, n), "gamma 3": bursty(3, n)} {
+	for name, s := range map[string]runplan.Stage{"poisson": stage(Poisson, 0, n), "gamma 0.5": bursty(0.5, n),
+		"gamma 3": bursty(3, n)} {
 		for _, seed := range seeds() {
 			gaps := randomness.Gaps(times(t, s, 100, seed))
 			for lag := 1; lag <= 20; lag++ {
@@ -169,7 +171,8 @@ func TestRandomArrivalsFollowTheRamp(t *testing.T) {
 }
 
 func TestASecondSeedIsIndependentOfTheFirst(t *testing.T) {
-	a, b := randomness.Gaps(times(t, stage(Poisson, 0, 60_001), 1, 7)), randomness.Gaps(times(t, stage(Poisson, 0, 60_001), 1, 8))
+	a, b := randomness.Gaps(times(t, stage(Poisson, 0, 60_001), 1, 7)),
+		randomness.Gaps(times(t, stage(Poisson, 0, 60_001), 1, 8))
 	sum := 0.0
 	for i := range a {
 		sum += (a[i] - 1) * (b[i] - 1)

@@ -18,8 +18,8 @@ func registry() []func() Shape {
 	}
 }
 
-// Choice holds the fields of a stage of a load block that choose its shape: exactly one of them is set. Each is of the file of
-// its shape. Their order is that of the documentation.
+// Choice holds the fields of a stage of a load block that choose its shape: exactly one of them is set. Each is of the
+// file of its shape. Their order is that of the documentation.
 type Choice struct {
 	ConcurrencyField
 	RateField

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAShapeIsOneFile adds the shape of docs/extend.md to this package, which is testdata/burst.go and two lines, and runs
-// the test of that shape, which takes it from an experiment file to the report.
+// TestAShapeIsOneFile adds the shape of docs/extend.md to this package, which is testdata/burst.go and two lines, and
+// runs the test of that shape, which takes it from an experiment file to the report.
 func TestAShapeIsOneFile(t *testing.T) {
 	source, err := os.ReadFile("registry.go")
 	if err != nil {

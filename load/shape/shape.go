@@ -1,6 +1,6 @@
-// Package shape describes the load shapes: by which field of a file a stage gets one, when its requests are sent, how long it
-// takes, and how charts show it. Each shape is one file; docs/extend.md says how to add one. The package is arithmetic: it
-// reads no clock, waits for nothing, and knows no request.
+// Package shape describes the load shapes: by which field of a file a stage gets one, when its requests are sent, how
+// long it takes, and how charts show it. Each shape is one file; docs/extend.md says how to add one. The package is
+// arithmetic: it reads no clock, waits for nothing, and knows no request.
 package shape
 
 import (
@@ -12,8 +12,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Shape is how the requests of a stage are sent: at the times of a schedule, whatever the server does, or by slots, each of
-// which sends its next request when the one before has ended.
+// Shape is how the requests of a stage are sent: at the times of a schedule, whatever the server does, or by slots,
+// each of which sends its next request when the one before has ended.
 type Shape struct {
 	Name string // in a plan
 	Key  string // the field of a file that chooses it; of several the one that messages name
@@ -69,8 +69,8 @@ type Trace interface {
 	Schedule(s runplan.Stage) (schedule.Schedule, error)
 }
 
-// Of returns the shape of a name in a plan. A name that is none has the zero Shape, which neither follows a schedule nor has
-// slots.
+// Of returns the shape of a name in a plan. A name that is none has the zero Shape, which neither follows a schedule
+// nor has slots.
 func Of(name string) Shape {
 	for _, of := range registry() {
 		if s := of(); s.Name == name {

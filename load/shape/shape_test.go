@@ -30,7 +30,8 @@ func TestEveryShapeIsChosenByAFieldAndSendsInOneWay(t *testing.T) {
 func TestAFieldMakesStagesOfAShapeThatThereIs(t *testing.T) {
 	all := Choice{
 		ConcurrencyField: ConcurrencyField{List[int]{2, 3}}, RateField: RateField{List[float64]{0.5}},
-		ScheduleField: ScheduleField{"trace"}, ThroughputField: ThroughputField{true}, SynchronousField: SynchronousField{true},
+		ScheduleField: ScheduleField{"trace"}, ThroughputField: ThroughputField{true},
+		SynchronousField: SynchronousField{true},
 	}
 	var keys []string
 	for _, g := range all.Given() {
@@ -93,10 +94,13 @@ func TestLengthOfAStage(t *testing.T) {
 		stage runplan.Stage
 		want  time.Duration // 0 = it is not known
 	}{
-		{"its duration, whatever its shape", runplan.Stage{Shape: "tide", Duration: runplan.Duration(time.Minute)}, time.Minute},
+		{"its duration, whatever its shape",
+			runplan.Stage{Shape: "tide", Duration: runplan.Duration(time.Minute)}, time.Minute},
 		{"requests at a rate", runplan.Stage{Shape: runplan.ShapeOpen, Rate: 4, Requests: 8}, 2 * time.Second},
-		{"a rate that requests in flight hold up", runplan.Stage{Shape: runplan.ShapeOpen, Rate: 4, Requests: 8, MaxInflight: 1}, 0},
-		{"a rate that stages before find", runplan.Stage{Shape: runplan.ShapeOpen, Requests: 8, Between: &runplan.Between{}}, 0},
+		{"a rate that requests in flight hold up",
+			runplan.Stage{Shape: runplan.ShapeOpen, Rate: 4, Requests: 8, MaxInflight: 1}, 0},
+		{"a rate that stages before find",
+			runplan.Stage{Shape: runplan.ShapeOpen, Requests: 8, Between: &runplan.Between{}}, 0},
 		{"the window of a trace, slowed down", runplan.Stage{Shape: runplan.ShapeTrace}, 4 * time.Second},
 		{"slots are as fast as the server", runplan.Stage{Shape: runplan.ShapeClosed, Concurrency: 2, Requests: 8}, 0},
 	} {
