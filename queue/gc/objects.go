@@ -96,16 +96,21 @@ func List(ctx context.Context, c client.Client, target, hub, namespace string, b
 	return out, nil
 }
 
-// Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew. An
-// object that was replaced meanwhile by another of its name stays. deleted is called for each.
+// Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew. What
+// makes pods stays until they are gone: a ReplicaSet that outlives its Deployment, because nobody collects garbage just
+// now, is in no list of ours and makes a pod anew once its controller works again. An object that was replaced meanwhile
+// by another of its name stays. deleted is called for each.
 func Delete(ctx context.Context, c client.Client, all []Object, deleted func(Object)) error {
 	owners := slices.ContainsFunc(all, Object.makesPods)
 	for _, o := range all {
 		if !o.DeletionTimestamp.IsZero() || owners && o.Kind == "Pod" {
 			continue
 		}
-		uid := o.UID
-		err := c.Delete(ctx, &o.PartialObjectMetadata, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		uid, how := o.UID, client.PropagationPolicy(metav1.DeletePropagationBackground)
+		if o.makesPods() {
+			how = client.PropagationPolicy(metav1.DeletePropagationForeground)
+		}
+		err := c.Delete(ctx, &o.PartialObjectMetadata, client.Preconditions{UID: &uid}, how)
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting %s: %w", o, err)
 		}
