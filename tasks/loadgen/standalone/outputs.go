@@ -75,7 +75,7 @@ func (o *output) make(ctx context.Context) error {
 		if !o.wanted(f.Name) {
 			continue
 		}
-		if err := o.put(ctx, o.place(f), o.asKind(f)); err != nil {
+		if err := o.put(ctx, o.place(f), o.chosen(f)); err != nil {
 			return err
 		}
 	}
