@@ -115,7 +115,7 @@ func (s *NativeStage) check(data *NativeData) (out problem.Findings) {
 
 // loads are the load values of a stage: it is one stage of a plan for each. Not every shape has them.
 func (s *NativeStage) loads() (all []float64) {
-	for _, stage := range s.Choice.Stages() {
+	for _, stage := range s.Stages() {
 		if shape.AxisOf(stage.Shape).Unit != "" {
 			all = append(all, shape.Load(&stage))
 		}

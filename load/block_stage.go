@@ -10,7 +10,7 @@ import (
 
 // addStages adds the stages of one entry of stages, which is at path.
 func addStages(d *tool.Draft, path string, s *NativeStage, data *NativeData) {
-	stages := s.Choice.Stages()
+	stages := s.Stages()
 	for _, stage := range stages {
 		load := shape.Load(&stage)
 		stage.Measure, stage.PauseAfter = s.Measure, runplan.Duration(s.PauseAfter)

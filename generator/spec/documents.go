@@ -117,11 +117,17 @@ func (d *decoder) version(t reflect.Type) {
 	}
 }
 
-// FieldHints: plans of the original were written with another spelling, which only RunPlans may have.
-func (Experiment) FieldHints() map[string]string        { return misspelt() }
+// FieldHints says what was meant: plans of the original had another spelling, which only RunPlans may have.
+func (Experiment) FieldHints() map[string]string { return misspelt() }
+
+// FieldHints says what was meant.
 func (DeploymentProfile) FieldHints() map[string]string { return misspelt() }
-func (BenchmarkProfile) FieldHints() map[string]string  { return misspelt() }
-func (MetricsProfile) FieldHints() map[string]string    { return misspelt() }
+
+// FieldHints says what was meant.
+func (BenchmarkProfile) FieldHints() map[string]string { return misspelt() }
+
+// FieldHints says what was meant.
+func (MetricsProfile) FieldHints() map[string]string { return misspelt() }
 
 func misspelt() map[string]string {
 	return map[string]string{"api_version": `unknown field "api_version" (did you mean "apiVersion"?)`}
