@@ -9,7 +9,7 @@ E2E_ROWS ?= -short
 E2E_LAST := '^TestRights' # they read what the others have done
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 SOAK_FOR ?= 1h
-RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./load/... ./report/... ./results/... ./runplan/... ./verdict/... ./internal/durable/... ./internal/problem/... \
+RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./load/... ./report/... ./results/... ./runplan/... ./verdict/... ./internal/durable/... ./internal/kube/... ./internal/problem/... \
             ./runs/... ./cmd/bflow/...
 WITHOUT  ?=
 

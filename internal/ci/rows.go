@@ -25,9 +25,8 @@ const (
 // concurrent are the folders whose packages are tested under the race detector.
 func concurrent() []string {
 	return []string{
-		"pipelines/local", "sim", "tasks", "internal/durable", "internal/problem", "load", "report", "results",
-		"runplan", "verdict",
-		"runs", "cmd/bflow",
+		"pipelines/local", "sim", "tasks", "internal/durable", "internal/kube", "internal/problem", "load", "report",
+		"results", "runplan", "verdict", "runs", "cmd/bflow",
 	}
 }
 
