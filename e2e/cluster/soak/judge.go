@@ -83,6 +83,9 @@ func (j *Judge) End() {
 	for _, l := range j.Open() {
 		j.note(fmt.Sprintf("%s, made at %s, has not ended", l, stamp(l.Created)))
 	}
+	for _, l := range j.inOrder(j.isLeft) {
+		j.note(j.orphans[l.UID] + ", which nobody deletes")
+	}
 }
 
 // Open are the runs and matrices that are there and not over: not done, let start and not released, or to be tried

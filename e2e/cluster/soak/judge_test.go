@@ -77,7 +77,13 @@ func TestJudge(t *testing.T) {
 			tale: newTale().list(taskRun("p", contract.Provision, "n1"), taskRun("q", contract.Provision, "n1"))},
 		{name: "a task of a matrix is started again after the end of that, and does nothing", tale: newTale().
 			list(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).list(again("b", "m")).
-			list(podOf(again("b", "m")), podOf(again("b", "m")).withEnd("Failed"))},
+			list(podOf(again("b", "m")), podOf(again("b", "m")).withEnd("Failed")).gone(again("b", "m")).later(61)},
+		{name: "a task of a matrix is started again after the end of that, and the judge ends before it can be deleted",
+			tale: newTale().list(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).list(again("b", "m")).later(60)},
+		{name: "a task of a matrix is started again after the end of that, and stays",
+			want: "task begin of one attempt was started twice: TaskRun a/b at 00:00:02.000, and TaskRun a/b at 00:00:04.000, " +
+				"which nobody deletes",
+			tale: newTale().list(aMatrix("m"), taskRun("b", "begin", "m")).gone(aMatrix("m")).list(again("b", "m")).later(61)},
 		{name: "a task of a matrix is started again after the end of that, and does its work",
 			want: "task begin of one attempt was started twice: TaskRun a/b at 00:00:02.000, and TaskRun a/b at 00:00:04.000, " +
 				"whose pod succeeded",

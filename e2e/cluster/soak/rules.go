@@ -17,6 +17,8 @@ const (
 	// lossNoticeTime is how long a cluster is off the network before nothing can be verified there: what was asked for
 	// before may be written down after it, by a controller that was paused meanwhile.
 	lossNoticeTime = 30 * time.Second
+	// collectionTime is how long the garbage collector may take for what has lost its owner, once nothing breaks.
+	collectionTime = time.Minute
 )
 
 // enough: the pods of a cluster that have not ended ask for no more devices than there are.
@@ -38,7 +40,7 @@ func (j *Judge) enough(cluster string, at time.Time) string {
 }
 
 // once: a task of an attempt has one TaskRun. Tekton may start a task of a matrix that was deleted a moment before,
-// which its cache still has: the garbage collector takes that TaskRun at once, and its pod must not have done its work.
+// which its cache still has: the garbage collector takes that TaskRun, whose pod must not have done its work.
 func (j *Judge) once(l *life) {
 	if l.Owner == "" || l.task() == "" {
 		return // task finish of a run that ended without it
@@ -70,6 +72,13 @@ func (j *Judge) idle(pod *life) string {
 		return twice + ", whose pod succeeded"
 	}
 	return ""
+}
+
+// isLeft says whether a TaskRun that was made after the end of its matrix is still there, although the garbage
+// collector has had the time to take it.
+func (j *Judge) isLeft(l *life) bool {
+	return l.Kind == TaskRun && l.gone == nil && j.orphans[l.UID] != "" &&
+		j.upto[stream{l.cluster, TaskRun}].At.Sub(l.first.At) > collectionTime
 }
 
 // single: a TaskRun has one pod at a time, a run one that provisions, and a target pods of one attempt.
