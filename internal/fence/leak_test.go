@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +15,13 @@ import (
 // the packages that are checked.
 func TestWhoStartsGoroutinesIsCheckedForLeaks(t *testing.T) {
 	var checked []string
-	for dir, p := range packages(t, "../..") {
-		dir = strings.TrimPrefix(filepath.ToSlash(dir), "../../")
+	all := packages(t)
+	for _, pkg := range list(t, "{{if .GoFiles}}{{.ImportPath}}{{end}}", "./...") {
+		if dir := strings.TrimPrefix(pkg, module); all[dir] == nil {
+			t.Errorf("%s is not read", dir)
+		}
+	}
+	for dir, p := range all {
 		switch {
 		case p.checked:
 			checked = append(checked, dir)
@@ -69,32 +73,16 @@ type pack struct {
 }
 
 // packages reads every file of the module, also those of other systems and tags.
-func packages(t *testing.T, root string) map[string]*pack {
+func packages(t *testing.T) map[string]*pack {
 	t.Helper()
 	all := map[string]*pack{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	eachGoFile(t, func(path string) error {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if all[dir] == nil {
+			all[dir] = &pack{}
 		}
-		if d.IsDir() {
-			if name := d.Name(); name == "testdata" || name == "tools" || strings.HasPrefix(name, ".") && name != ".." {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(path) != ".go" {
-			return nil
-		}
-		p := all[filepath.Dir(path)]
-		if p == nil {
-			p = &pack{}
-			all[filepath.Dir(path)] = p
-		}
-		return p.read(path)
+		return all[dir].read(filepath.Join(root, path))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return all
 }
 
