@@ -9,8 +9,7 @@ E2E_ROWS ?= -short
 E2E_LAST := '^TestRights' # they read what the others have done
 TOOL     := $(GO) tool -modfile=internal/tools/go.mod
 SOAK_FOR ?= 1h
-RACE     ?= ./pipelines/local/... ./sim/... ./tasks/... ./load/... ./report/... ./results/... ./runplan/... ./verdict/... ./internal/durable/... ./internal/kube/... ./internal/problem/... \
-            ./runs/... ./cmd/bflow/...
+RACE     ?= $(shell $(GO) run ./internal/ci race)
 WITHOUT  ?=
 
 # One set of build flags: what one target has compiled, no other compiles again.

@@ -149,6 +149,28 @@ func TestEveryPackageIsRunBySomething(t *testing.T) {
 	}
 }
 
+// TestWhatRunsUnderTheRaceDetectorIsThere: a folder that has moved would go without it, and nobody would notice.
+func TestWhatRunsUnderTheRaceDetectorIsThere(t *testing.T) {
+	var out bytes.Buffer
+	if err := command(t.Context(), &out, []string{"race"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := choose.Load(t.Context(), "../..", "e2e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := strings.Fields(out.String())
+	for _, pattern := range patterns {
+		folder := strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/...")
+		if len(m.Packages(folder)) == 0 {
+			t.Errorf("%s has no packages", pattern)
+		}
+	}
+	if !slices.Contains(patterns, "./pipelines/local/...") {
+		t.Errorf("the patterns are %q", patterns)
+	}
+}
+
 // generators are the programs that go generate runs, as step verify does.
 func generators(t *testing.T, m *choose.Module) (mains []string) {
 	t.Helper()

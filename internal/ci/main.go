@@ -5,6 +5,7 @@
 //	ci run            run the checks; CI_FULL=1 runs all of them, CI_TIMES names a file for the times
 //	ci choose         print what would be run, and why the rest would not
 //	ci compare A B    print two files of times side by side
+//	ci race           print the packages that are tested under the race detector
 //	ci prove SEED N   break N packages in a scratch copy, one at a time, and tell which of the chosen rows finds each
 //	ci retry CMD...   run a command until it succeeds, a few times: for downloads
 //
@@ -34,7 +35,7 @@ func main() {
 }
 
 var errUsage = errors.New(
-	"the arguments are one of: run; choose; compare BEFORE AFTER; prove SEED COUNT; retry COMMAND")
+	"the arguments are one of: run; choose; race; compare BEFORE AFTER; prove SEED COUNT; retry COMMAND")
 
 func command(ctx context.Context, out io.Writer, args []string) error {
 	switch {
@@ -42,6 +43,8 @@ func command(ctx context.Context, out io.Writer, args []string) error {
 		return run(ctx, out)
 	case len(args) == 1 && args[0] == "choose":
 		return preview(ctx, out)
+	case len(args) == 1 && args[0] == "race":
+		return printConcurrent(out)
 	case len(args) == 3 && args[0] == "compare":
 		return compare(out, args[1], args[2])
 	case len(args) == 3 && args[0] == "prove":

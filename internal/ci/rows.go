@@ -30,6 +30,14 @@ func concurrent() []string {
 	}
 }
 
+// printConcurrent prints them as patterns of packages, which is what make race tests.
+func printConcurrent(out io.Writer) error {
+	for _, folder := range concurrent() {
+		fmt.Fprintf(out, "./%s/...\n", folder)
+	}
+	return nil
+}
+
 // rows are what is chosen by change. What lies in cmd is what `make build` builds: the tests on real components start
 // these programs, or images of them.
 func rows(m *choose.Module) []choose.Row {
