@@ -4,41 +4,42 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// onlyIn reports, with advice, what find finds in the product files of folders, except in files that excused gives a
-// reason for; and a file there in which it finds nothing.
-func onlyIn(t *testing.T, folders []string, find func(ast.Node) []ast.Node, excused map[string]string, advice string) {
+// onlyIn reports, with advice, what find finds in the product files of folders and those below them, except in files
+// that excused gives a reason for; a file there in which it finds nothing, and a folder that has no files.
+func onlyIn(
+	t *testing.T, folders []string, find func(ast.Node) []ast.Node, excused map[string]string, advice string,
+) {
 	t.Helper()
-	const root = "../.."
-	used := map[string]bool{}
-	files := token.NewFileSet()
-	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
+	used, at := map[string]bool{}, token.NewFileSet()
+	eachGoFile(t, func(path string) error {
+		isMeant := false
+		for _, folder := range folders {
+			if strings.HasPrefix(path, folder+"/") && !strings.HasSuffix(path, "_test.go") {
+				isMeant, used[folder] = true, true
 			}
-			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			for _, n := range find(file) {
-				if used[rel] = true; excused[rel] == "" {
-					t.Errorf("%s: %s", files.Position(n.Pos()), advice)
-				}
-			}
+		}
+		if !isMeant {
 			return nil
-		})
+		}
+		file, err := parser.ParseFile(at, filepath.Join(root, path), nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return err
+		}
+		for _, n := range find(file) {
+			if used[path] = true; excused[path] == "" {
+				t.Errorf("%s: %s", at.Position(n.Pos()), advice)
+			}
+		}
+		return nil
+	})
+	for _, folder := range folders {
+		if !used[folder] {
+			t.Errorf("%s has no files: name the folder to which they have moved", folder)
 		}
 	}
 	for path := range excused {
@@ -46,4 +47,16 @@ func onlyIn(t *testing.T, folders []string, find func(ast.Node) []ast.Node, excu
 			t.Errorf("%s is excused and has nothing of the kind: remove the line", path)
 		}
 	}
+}
+
+// shipped are the folders of the packages that are built into a program of cmd.
+func shipped(t *testing.T) (folders []string) {
+	t.Helper()
+	found := map[string]bool{}
+	for _, pkg := range list(t, "{{.ImportPath}} {{range .Deps}}{{.}} {{end}}", "./cmd/...") {
+		if folder, ours := strings.CutPrefix(pkg, module); ours && !found[folder] {
+			found[folder], folders = true, append(folders, folder)
+		}
+	}
+	return folders
 }
