@@ -2,6 +2,7 @@ package fence
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"slices"
 	"strconv"
@@ -27,23 +28,57 @@ func TestOnlyTheRegistryKnowsLoadTools(t *testing.T) {
 	searched := []string{
 		"cmd", "generator", "load", "pipelines", "platform", "queue", "report", "runplan", "runs", "tasks", "verdict",
 	}
-	at := token.NewFileSet()
+	at, used := token.NewFileSet(), map[string]bool{}
 	for dir, files := range parseAll(t, at) {
 		top, _, _ := strings.Cut(dir, "/")
 		own := strings.HasPrefix(dir, "load/tool/") && dir != "load/tool/registry" || strings.HasPrefix(dir, "report/tools/")
-		if own || knowTools[dir] != "" || !slices.Contains(searched, top) {
+		if own || !slices.Contains(searched, top) {
 			continue
 		}
 		for _, file := range files {
 			if strings.HasSuffix(at.Position(file.Pos()).Filename, "_test.go") {
 				continue
 			}
-			for _, lit := range literalsIn(file) {
-				text, _ := strconv.Unquote(lit.Value)
-				if slices.Contains(names, text) || isToolPackage(text) {
+			for _, lit := range toolsNamed(file, names) {
+				if used[dir] = true; knowTools[dir] == "" {
 					t.Errorf("%s: %s names a load tool: ask package registry", at.Position(lit.Pos()), lit.Value)
 				}
 			}
+		}
+	}
+	for dir := range knowTools {
+		if !used[dir] {
+			t.Errorf("%s is excused and names no load tool: remove the line", dir)
+		}
+	}
+}
+
+// toolsNamed are the texts in a file that are the name of a load tool, or the path of its package.
+func toolsNamed(file *ast.File, names []string) (found []*ast.BasicLit) {
+	for _, lit := range literalsIn(file) {
+		text, err := strconv.Unquote(lit.Value)
+		if err == nil && (slices.Contains(names, text) || isToolPackage(text)) {
+			found = append(found, lit)
+		}
+	}
+	return found
+}
+
+func TestAFileThatNamesALoadToolIsSeen(t *testing.T) {
+	for text, want := range map[string]int{
+		`import "bflow.dev/bflow/load/tool/guidellm"`: 1,
+		`import "bflow.dev/bflow/load/tool/registry"`: 0,
+		`import "bflow.dev/bflow/load/tool"`:          0,
+		`const name = "guidellm"`:                     1,
+		`const say = "as guidellm does"`:              0,
+		"type block struct { F int `guidellm` }":      0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := toolsNamed(file, []string{"guidellm"}); len(got) != want {
+			t.Errorf("%s: %d found, want %d", text, len(got), want)
 		}
 	}
 }
