@@ -26,22 +26,22 @@ func (e *RedirectError) Error() string {
 // Stay returns c as a client that follows no redirect: its request fails with a *RedirectError.
 func Stay(c *http.Client) *http.Client {
 	stays := *c
-	stays.Transport = &sameHostTransport{next: c.Transport}
+	stays.Transport = &noRedirectTransport{next: c.Transport}
 	return &stays
 }
 
-// sameHostTransport refuses redirects below http.Client, whose own error would have the whole address that a server has
-// thought of.
-type sameHostTransport struct{ next http.RoundTripper }
+// noRedirectTransport refuses redirects, also those to the same host, below http.Client, whose own error would have the
+// whole address that a server has thought of.
+type noRedirectTransport struct{ next http.RoundTripper }
 
-func (s *sameHostTransport) transport() http.RoundTripper {
+func (s *noRedirectTransport) transport() http.RoundTripper {
 	if s.next == nil {
 		return http.DefaultTransport
 	}
 	return s.next
 }
 
-func (s *sameHostTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *noRedirectTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := s.transport().RoundTrip(req)
 	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 {
 		return resp, err
@@ -55,7 +55,7 @@ func (s *sameHostTransport) RoundTrip(req *http.Request) (*http.Response, error)
 }
 
 // CloseIdleConnections is what http.Client looks for.
-func (s *sameHostTransport) CloseIdleConnections() {
+func (s *noRedirectTransport) CloseIdleConnections() {
 	if c, ok := s.transport().(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
