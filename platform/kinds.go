@@ -57,11 +57,10 @@ func FindKind(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Path is the path of an API server where objects of the kind in a namespace are.
-func (k Kind) Path(namespace string) string {
-	base := "/api/" + k.Version
-	if k.Group != "" {
-		base = "/apis/" + k.Group + "/" + k.Version
+// APIPath is the path of an API server below which every namespace has its objects of the kind.
+func (k Kind) APIPath() string {
+	if k.Group == "" {
+		return "/api/" + k.Version
 	}
-	return base + "/namespaces/" + namespace + "/" + k.Resource
+	return "/apis/" + k.Group + "/" + k.Version
 }

@@ -40,3 +40,28 @@ func TestAnObjectIsMadeOnceWhoIsAskedAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestANamespaceThatIsNoNameLeadsNowhere: it comes from a plan, and is a part of the path of each request.
+func TestANamespaceThatIsNoNameLeadsNowhere(t *testing.T) {
+	service := []runtime.Object{&corev1.Service{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s"},
+	}}
+	for _, row := range []struct {
+		name string
+		act  func(*Cluster) error
+	}{
+		{"an object is created", func(c *Cluster) error { return c.Create(t.Context(), service) }},
+		{"a run is removed", func(c *Cluster) error { return c.Remove(t.Context(), Run{ID: "r-1", Attempt: 1}) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			server := apitest.New(t, "bench")
+			c := connect(t, server)
+			c.Namespace = "x/../bench"
+			err := row.act(c)
+			asked := len(server.Requests())
+			if err == nil || !strings.Contains(err.Error(), `invalid namespace "x/../bench"`) || asked > 0 {
+				t.Errorf("%v, after %d requests", err, asked)
+			}
+		})
+	}
+}

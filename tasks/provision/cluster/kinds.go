@@ -42,8 +42,13 @@ func (c *Cluster) createObject(ctx context.Context, obj runtime.Object) error {
 		return fmt.Errorf("encoding %s %q: %w", kind, nameOf(obj), err)
 	}
 	return c.createBy(ctx, plural(k.Resource), nameOf(obj), func() *rest.Request {
-		return c.core.Post().AbsPath(k.Path(c.Namespace)).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
+		return c.ofKind(k, c.core.Post()).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
 	})
+}
+
+// ofKind makes a request one for objects of a kind in the namespace, whose name is checked: it is a part of the path.
+func (c *Cluster) ofKind(k platform.Kind, request *rest.Request) *rest.Request {
+	return request.AbsPath(k.APIPath()).Namespace(c.Namespace).Resource(k.Resource)
 }
 
 // removeKind deletes all objects of a kind that match selector. served is false where the cluster does not know the
@@ -56,7 +61,7 @@ func (c *Cluster) removeKind(ctx context.Context, k platform.Kind, selector stri
 	for _, obj := range found {
 		if obj.GetDeletionTimestamp() == nil {
 			err = errors.Join(err, c.removeBy(ctx, plural(k.Resource), obj.GetName(), func() *rest.Request {
-				return c.core.Delete().AbsPath(k.Path(c.Namespace), obj.GetName())
+				return c.ofKind(k, c.core.Delete()).Name(obj.GetName())
 			}))
 		}
 	}
@@ -107,7 +112,7 @@ func (c *Cluster) followKinds(ctx context.Context, kinds []platform.Kind, select
 func (c *Cluster) listKind(
 	ctx context.Context, k platform.Kind, selector string,
 ) (found []*unstructured.Unstructured, version string, err error) {
-	answer := c.core.Get().AbsPath(k.Path(c.Namespace)).SetHeader("Accept", runtime.ContentTypeJSON).
+	answer := c.ofKind(k, c.core.Get()).SetHeader("Accept", runtime.ContentTypeJSON).
 		Param("labelSelector", selector).Do(ctx)
 	err = answer.Error() // which says what the server says; that of Raw does not
 	var text []byte
@@ -135,7 +140,7 @@ func (c *Cluster) listKind(
 
 // watchKind is told of changes since a version.
 func (c *Cluster) watchKind(ctx context.Context, k platform.Kind, selector, version string) (watch.Interface, error) {
-	stream, err := watched(c.core.Get().AbsPath(k.Path(c.Namespace)), selector, version).
+	stream, err := watched(c.ofKind(k, c.core.Get()), selector, version).
 		SetHeader("Accept", runtime.ContentTypeJSON).Stream(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("watching %s of namespace %q: %w", k.Resource, c.Namespace, err)
