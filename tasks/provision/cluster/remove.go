@@ -8,7 +8,6 @@ import (
 
 	"bflow.dev/bflow/platform"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,24 +47,11 @@ func (c *Cluster) removeJobs(ctx context.Context, run Run) error {
 	if c.Local {
 		return nil
 	}
-	err := removeAll[batchv1.Job](ctx, c, jobs, run)
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
-
-func removeAll[T any, P object[T]](ctx context.Context, c *Cluster, r plural, run Run) error {
-	found, err := all[T, P](ctx, c, r, run.selector())
-	if err != nil {
+	job, _ := platform.FindKind("Job")
+	if _, err := c.removeKind(ctx, job, run.selector()); !apierrors.IsForbidden(err) {
 		return err
 	}
-	for _, obj := range found {
-		if obj.GetDeletionTimestamp() == nil {
-			err = errors.Join(err, c.remove(ctx, r, obj.GetName()))
-		}
-	}
-	return err
+	return nil
 }
 
 // goneOf returns once no object of r is left that matches selector.
