@@ -44,6 +44,12 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 	if err != nil {
 		return nil, fmt.Errorf("deploying %q on platform %s: %w", plan.Name, where.Name, err)
 	}
+	for _, obj := range objects {
+		if kind := obj.GetObjectKind().GroupVersionKind().Kind; !slices.Contains(where.Kinds, kind) {
+			return nil, fmt.Errorf("deploying %q on platform %s: nothing would remove %s %q; "+
+				"add its kind to Kinds of the platform", plan.Name, where.Name, kind, nameOf(obj))
+		}
+	}
 	return d.withSecret(objects), nil
 }
 

@@ -78,6 +78,21 @@ func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
 	}
 }
 
+// TestWhatNothingWouldRemoveIsNotCreated: a run removes the kinds of its platform.
+func TestWhatNothingWouldRemoveIsNotCreated(t *testing.T) {
+	forgetful := platform.NewRegistry(platform.Platform{
+		Name: "rhaiis", Kinds: []string{"Deployment"},
+		Objects: func(r platform.Release) ([]runtime.Object, error) {
+			return []runtime.Object{r.Deployment(), r.Service()}, nil
+		},
+	})
+	_, err := Objects(readPlan(t, "testdata/render/vllm.input.yaml"), Run{ID: "demo-1", Attempt: 1},
+		Rendering{Namespace: "bench", Platforms: forgetful})
+	if err == nil || !strings.Contains(err.Error(), "nothing would remove Service") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestSecretsAreCarriedToARemoteTarget: the Secrets of the run are on the hub.
 func TestSecretsAreCarriedToARemoteTarget(t *testing.T) {
 	plan := readPlan(t, "testdata/render/secrets.input.yaml")
