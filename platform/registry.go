@@ -108,3 +108,8 @@ func (r Registry) InPlans(v Variant) Variant {
 	}
 	return v
 }
+
+// Sealer returns one by which the hash of a plan covers of its deployment what its platform says.
+func (r Registry) Sealer() *runplan.Sealer {
+	return &runplan.Sealer{Identity: func(d *runplan.Deployment) { r.Named(d.Platform).Identity(d) }}
+}

@@ -9,7 +9,7 @@ import (
 
 // Move gives a plan that was made for one namespace to another, and seals it again. An empty namespace moves nothing. A plan
 // whose queries name its namespace is refused: they would ask about what others run there.
-func Move(p *RunPlan, namespace string) error {
+func (s *Sealer) Move(p *RunPlan, namespace string) error {
 	old := p.Target.Namespace
 	if namespace == "" || namespace == old {
 		return nil
@@ -23,8 +23,5 @@ func Move(p *RunPlan, namespace string) error {
 		}
 	}
 	p.Target.Namespace = namespace
-	if p.Hash == "" {
-		return Seal(p)
-	}
-	return new(Sealer).sign(p) // the hash does not depend on it
+	return s.Seal(p)
 }

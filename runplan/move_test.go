@@ -23,7 +23,7 @@ func TestAPlanThatIsMoved(t *testing.T) {
 			if err := Seal(p); err != nil {
 				t.Fatal(err)
 			}
-			err := Move(p, row.into)
+			err := new(Sealer).Move(p, row.into)
 			if (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
 				t.Fatalf("it says %v", err)
 			}

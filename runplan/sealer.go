@@ -32,11 +32,6 @@ func (s *Sealer) Seal(p *RunPlan) error {
 	if err := s.Hash(p); err != nil {
 		return err
 	}
-	return s.sign(p)
-}
-
-// sign sets Digest.
-func (s *Sealer) sign(p *RunPlan) error {
 	text, err := s.document(p)
 	if err != nil {
 		return fmt.Errorf("taking the digest of plan %q: %w", p.Name, err)

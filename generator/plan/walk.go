@@ -15,13 +15,11 @@ type walk struct {
 	seen map[string]*twins // by hash
 	// check says that nobody wants the plans, only their problems.
 	check  bool
-	sealer runplan.Sealer
+	sealer *runplan.Sealer
 }
 
 func newWalk(m *Matrix) *walk {
-	w := &walk{Matrix: m, seen: make(map[string]*twins, m.units.len())}
-	w.sealer.Identity = func(d *runplan.Deployment) { m.r.platforms.Named(d.Platform).Identity(d) }
-	return w
+	return &walk{Matrix: m, seen: make(map[string]*twins, m.units.len()), sealer: m.r.platforms.Sealer()}
 }
 
 // plan returns the plan of unit u in a round of repeats.

@@ -103,11 +103,12 @@ func PrintProblems(w io.Writer, found problem.List) error {
 func (in Input) Expand(w io.Writer, opt plan.Options, from string) ([]*plan.Matrix, error) {
 	var all []*plan.Matrix
 	var found problem.List
+	platforms := opt.Platforms.OrAll()
 	for _, p := range in.Set.RunPlans {
-		if err := runplan.Move(&p.Plan, opt.Namespace); err != nil {
+		if err := platforms.Sealer().Move(&p.Plan, opt.Namespace); err != nil {
 			found.Add(p.Problem("target.namespace", "%v", err))
 		}
-		if text := opt.Undeployable.Says(&p.Plan, opt.Platforms.OrAll()); text != "" {
+		if text := opt.Undeployable.Says(&p.Plan, platforms); text != "" {
 			wrong := p.Problem("deployment.platform", "%s", text)
 			wrong.Warning = opt.Undeployable == plan.WarnUndeployable
 			found.Add(wrong)

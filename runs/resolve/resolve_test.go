@@ -7,6 +7,7 @@ import (
 	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -73,5 +74,34 @@ func TestProblemsArePrintedOnce(t *testing.T) {
 	list.Add(problem.Problem{File: "x.yaml", Text: "it is wrong"})
 	if err := PrintProblems(&said, list); step.Code(err) != contract.ExitUsage {
 		t.Errorf("%v, exit code %d", err, step.Code(err))
+	}
+}
+
+func TestAPlanThatIsMovedHasTheHashOfItsExperiment(t *testing.T) {
+	in := load(t, strings.Replace(experiment, "profile: sim", "profile: rhaiis-raw-vllm", 1), "stages.collect=false",
+		"overrides.images.runtime=acme/server:v1")
+	all, err := in.Expand(new(strings.Builder), plan.Options{MaxPoints: 1, Version: "v1"}, "small.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := in.Collect(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, hash string }{
+		{"as it was made", made[0].Hash},
+		{"without a hash", ""},
+		{"changed since it had its hash", strings.Repeat("0", 64)},
+	} {
+		moved := &spec.RunPlan{Plan: *made[0]}
+		moved.Plan.Hash, moved.Plan.Digest = row.hash, ""
+		in := Input{Set: &spec.Set{RunPlans: []*spec.RunPlan{moved}}}
+		if _, err := in.Expand(new(strings.Builder), plan.Options{Namespace: "lab"}, "plan.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		got := &moved.Plan
+		if got.Hash != made[0].Hash || runplan.Verify(got) != nil || got.Target.Namespace != "lab" {
+			t.Errorf("%s: hash %q, want %q", row.name, got.Hash, made[0].Hash)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs"
@@ -99,7 +100,7 @@ func rerunPlan(c *cli.Context, s Streams, what string, plan *runplan.RunPlan, er
 	if !c.Bool("cluster") {
 		return startHere(c, s)(c.Context, plans, from)
 	}
-	if err := runplan.Move(plan, c.String("namespace")); err != nil {
+	if err := platform.All().Sealer().Move(plan, c.String("namespace")); err != nil {
 		return 0, step.Exit(contract.ExitUsage, err)
 	}
 	return runCluster(c, s, plans, compileOptions(c, from), nil)
