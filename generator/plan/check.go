@@ -57,10 +57,16 @@ func (p *point) checkPlatform(plan *runplan.RunPlan) {
 	}
 }
 
-// Says is what is wrong with a plan whose platform bflow cannot deploy yet, "" where nothing is.
+// Says is what is wrong with a plan whose platform bflow does not know or cannot deploy yet, "" where nothing is.
 func (u Undeployable) Says(plan *runplan.RunPlan, platforms platform.Registry) string {
-	where := platforms.Named(plan.Deployment.Platform)
-	if u == IgnoreUndeployable || where.CanDeploy() || plan.Deployment.Endpoint != nil || !plan.Execution.Phases.Deploy {
+	if u == IgnoreUndeployable || !plan.Execution.Phases.Deploy {
+		return ""
+	}
+	where, err := platforms.Of(&plan.Deployment)
+	switch {
+	case err != nil:
+		return err.Error()
+	case where.CanDeploy():
 		return ""
 	}
 	return where.Undeployable(plan.Deployment.Profile)

@@ -7,7 +7,9 @@ import (
 	"os"
 	"time"
 
+	"bflow.dev/bflow/generator/plan"
 	"bflow.dev/bflow/internal/bounded"
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/mlflow"
@@ -35,6 +37,14 @@ func TrackedPlan(ctx context.Context, run string, missing error) (*runplan.RunPl
 		return nil, fmt.Errorf("%w; %w", missing, err)
 	}
 	return decode(run, data)
+}
+
+// CheckPlatform returns an error for a plan that runs whose platform bflow does not know or cannot deploy yet.
+func CheckPlatform(p *runplan.RunPlan) error {
+	if text := plan.RejectUndeployable.Says(p, platform.All()); text != "" {
+		return step.Usagef("running plan %q: %s", p.Name, text)
+	}
+	return nil
 }
 
 func decode(name string, data []byte) (*runplan.RunPlan, error) {

@@ -93,6 +93,9 @@ func rerunPlan(c *cli.Context, s Streams, what string, plan *runplan.RunPlan, er
 	if err == nil && c.Bool("failed") {
 		err = step.Exit(contract.ExitUsage, &runs.NotMatrixError{Name: what})
 	}
+	if err == nil {
+		err = resolve.CheckPlatform(plan)
+	}
 	if err != nil {
 		return 0, err
 	}
