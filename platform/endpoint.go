@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"strings"
 
 	"bflow.dev/bflow/runplan"
@@ -23,13 +24,6 @@ func endpoint() Platform {
 func UseEndpoint(d *runplan.Deployment, e runplan.Endpoint, path string) {
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
 	d.Endpoint = &e
-	d.EndpointPath, d.EndpointScope = orElse(path, "/v1/models"), "external"
+	d.EndpointPath, d.EndpointScope = cmp.Or(path, "/v1/models"), "external"
 	d.ModelStorage = nil
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

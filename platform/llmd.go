@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,10 +29,10 @@ func llmd() Platform {
 		EPPVariables: []string{"mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism"},
 		Check:        checkLLMD,
 		Defaults: func(b *Block) {
-			b.RepoURL, b.RepoRef = orElse(b.RepoURL, llmdRepo), orElse(b.RepoRef, llmdRef)
+			b.RepoURL, b.RepoRef = cmp.Or(b.RepoURL, llmdRepo), cmp.Or(b.RepoRef, llmdRef)
 			b.Options.StorageOffloading = b.Options.StorageOffloading.withDefaults()
 		},
-		Override: func(b *Block, o Overrides) { b.RepoRef = orElse(o.RepoRef, b.RepoRef) },
+		Override: func(b *Block, o Overrides) { b.RepoRef = cmp.Or(o.RepoRef, b.RepoRef) },
 		Version:  func(b *Block, _ string) string { return b.RepoRef },
 		Plan: func(b *Block, d *runplan.Deployment) {
 			d.RepoURL, d.RepoRef, d.Gateway = b.RepoURL, b.RepoRef, b.Gateway
@@ -56,7 +57,7 @@ func llmdLabel(d *runplan.Deployment, commit string) string {
 }
 
 func checkLLMD(b *Block) (out problem.Findings) {
-	if b.Options.StorageOffloading != nil && beforeOffloading(b.RepoRef) {
+	if b.Options.StorageOffloading != nil && isBefore06(b.RepoRef) {
 		out.Warn("options.storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", b.RepoRef)
 	}
 	out.Under("runtime", checkNodeFolders(&b.Runtime))
@@ -84,14 +85,9 @@ func checkNodeFolders(r *Runtime) (out problem.Findings) {
 
 var releaseNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
 
-// beforeOffloading reports whether a ref names a release before 0.6.0. Other refs count as new.
-func beforeOffloading(ref string) bool {
-	m := releaseNumber.FindStringSubmatch(ref)
-	return m != nil && m[1] == "0" && len(m[2]) == 1 && m[2] < "6"
-}
-
-// oldLayout reports whether a ref holds a version below 0.6.0, whose objects have other names.
-func oldLayout(ref string) bool {
+// isBefore06 reports whether a ref holds a version below 0.6.0, which has no offloading, and whose objects have other
+// names. Other refs count as new.
+func isBefore06(ref string) bool {
 	m := releaseNumber.FindStringSubmatch(ref)
 	if m == nil {
 		return false
@@ -103,7 +99,7 @@ func oldLayout(ref string) bool {
 
 func llmdPatterns(b *Block, release string) Patterns {
 	const port = "(metrics|http-metrics)"
-	if oldLayout(b.RepoRef) {
+	if isBefore06(b.RepoRef) {
 		return Patterns{Server: ".*" + release + ".*", Scheduler: ".*" + release + ".*", SchedulerPort: port}
 	}
 	return Patterns{Server: "ms-" + release + "-.*", Scheduler: "gaie-" + release + "-epp.*", SchedulerPort: port}
@@ -131,12 +127,12 @@ func (s *StorageOffloading) withDefaults() *StorageOffloading {
 		return s
 	}
 	o := *s
-	o.DirectoryPath = orElse(o.DirectoryPath, strings.TrimRight(o.MountPath, "/")+"/kv-cache")
+	o.DirectoryPath = cmp.Or(o.DirectoryPath, strings.TrimRight(o.MountPath, "/")+"/kv-cache")
 	if o.Type == "hostPath" {
-		o.HostPathType = orElse(o.HostPathType, "DirectoryOrCreate")
+		o.HostPathType = cmp.Or(o.HostPathType, "DirectoryOrCreate")
 		return &o
 	}
-	o.PVCName, o.StorageClass = orElse(o.PVCName, "llm-d-storage-offloading-cache"), orElse(o.StorageClass, "nfs-rwx")
-	o.Size, o.AccessMode = orElse(o.Size, "2500Gi"), orElse(o.AccessMode, "ReadWriteMany")
+	o.PVCName, o.StorageClass = cmp.Or(o.PVCName, "llm-d-storage-offloading-cache"), cmp.Or(o.StorageClass, "nfs-rwx")
+	o.Size, o.AccessMode = cmp.Or(o.Size, "2500Gi"), cmp.Or(o.AccessMode, "ReadWriteMany")
 	return &o
 }

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,13 +32,13 @@ func rhoai() Platform {
 		EPPVariables: []string{"gpu_count", "enable_auth", "precise_prefix_cache_tokenizer_model_path"},
 		NeedsImage:   func(b *Block) bool { return b.Mode == modeISVC || b.Options.MooncakeStore != nil },
 		Check:        checkRHOAI,
-		Defaults:     func(b *Block) { b.PlatformChannel = orElse(b.PlatformChannel, rhoaiChannel) },
+		Defaults:     func(b *Block) { b.PlatformChannel = cmp.Or(b.PlatformChannel, rhoaiChannel) },
 		Override: func(b *Block, o Overrides) {
 			if o.EnableAuth != nil {
 				b.Options.EnableAuth = *o.EnableAuth
 			}
 		},
-		Version: func(b *Block, _ string) string { return orElse(b.PlatformVersion, rhoaiVersion) },
+		Version: func(b *Block, _ string) string { return cmp.Or(b.PlatformVersion, rhoaiVersion) },
 		Plan:    func(b *Block, d *runplan.Deployment) { d.PlatformChannel = b.PlatformChannel },
 		SetupKey: func(d *runplan.Deployment) string {
 			return strings.Join([]string{"rhoai", d.PlatformVersion, d.PlatformChannel}, "/")
