@@ -70,7 +70,7 @@ func TestAPlatformIsOneFile(t *testing.T) {
 	if err := compile.Write(&compiled, one, compile.Options{Version: "v1"}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(compiled.String(), "benchflow") {
+	if !strings.Contains(compiled.String(), `"nvidia.com/gpu":"4"`) {
 		t.Errorf("compiled:\n%s", compiled.String())
 	}
 	objects, err := cluster.Objects(p, cluster.Run{ID: "r-1", Attempt: 1},
