@@ -78,9 +78,13 @@ func (c *Client) Version(ctx context.Context) (version.Info, error) {
 	return v, err
 }
 
-// Discovery asks which kinds there are.
+// Discovery asks which kinds there are. Its questions take no context, so the client bounds them.
 func (c *Client) Discovery() (discovery.DiscoveryInterface, error) {
-	asked, err := discovery.NewDiscoveryClientForConfigAndClient(c.Config, c.rest.Client)
+	bounded := *c.rest.Client
+	if bounded.Timeout == 0 {
+		bounded.Timeout = answerTime
+	}
+	asked, err := discovery.NewDiscoveryClientForConfigAndClient(c.Config, &bounded)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cluster %s: %w", c.Name, err)
 	}

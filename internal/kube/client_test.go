@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bflow.dev/bflow/internal/apitest"
@@ -212,6 +213,46 @@ func TestAServerOfManyRequestsIsTransient(t *testing.T) {
 	srv.Close()
 	if _, err := kube.Get[corev1.ConfigMap](t.Context(), c, maps("m")); !kube.IsTransient(err) {
 		t.Errorf("a server that is gone: %v", err)
+	}
+}
+
+// silent is a server that takes requests and never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestAServerThatNeverAnswersIsGivenUp(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		ask   func(context.Context, *kube.Client) error
+		limit time.Duration
+	}{
+		{"the first question", func(ctx context.Context, c *kube.Client) error { return c.Reach(ctx) }, 10 * time.Second},
+		{"any other", func(ctx context.Context, c *kube.Client) error {
+			_, err := kube.Get[corev1.ConfigMap](ctx, c, maps("m"))
+			return err
+		}, time.Minute},
+		{"which kinds there are", func(_ context.Context, c *kube.Client) error {
+			asked, err := c.Discovery()
+			if err == nil {
+				_, err = asked.ServerGroups()
+			}
+			return c.Explain(err)
+		}, time.Minute},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := connect(t, &kube.Config{Host: "https://api.example", Transport: silent{}})
+				began := time.Now()
+				err := row.ask(t.Context(), c)
+				if took := time.Since(began); took > row.limit || !kube.IsTransient(err) {
+					t.Errorf("after %s: %v", took, err)
+				}
+			})
+		})
 	}
 }
 
