@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ const (
 	ForceAfter = 10 * time.Minute
 	// recheckInterval is how often an ended run is looked at when no event comes: a watch may break.
 	recheckInterval = 30 * time.Second
+	// collectionInterval is the same once no pod of it is left: the garbage collector removes what made them a moment
+	// later, and no event tells of that.
+	collectionInterval = time.Second
 	// taskPodGrace is how long a task pod may go on after its task is over, or was told to end by force.
 	taskPodGrace = time.Minute
 	// conflictRetryDelay is when a change that met another one is tried again.
@@ -155,8 +159,17 @@ func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.Pipe
 		}
 		fallthrough
 	default:
-		return ctrl.Result{RequeueAfter: recheckInterval}, r.explain(ctx, pr, waits)
+		return ctrl.Result{RequeueAfter: recheckAfter(work, left)}, r.explain(ctx, pr, waits)
 	}
+}
+
+// recheckAfter is when a run is looked at again of which something is left.
+func recheckAfter(w work, left []gc.Object) time.Duration {
+	isPod := func(o gc.Object) bool { return o.Kind == "Pod" }
+	if len(left) == 0 || len(w.pods) > 0 || slices.ContainsFunc(left, isPod) {
+		return recheckInterval
+	}
+	return collectionInterval
 }
 
 // clean deletes what is left of the run on its target, and returns it: it is gone only when it is not seen any more.
