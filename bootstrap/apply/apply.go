@@ -52,9 +52,17 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("applying %s: other field managers own fields of it (%s); revert their changes, or take ownership with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
 
-// Apply writes one object under our field manager. Transient errors (a webhook that has just started, a busy server)
-// are retried once a second until ctx ends.
+// writeTimeout bounds a write whose ctx has no deadline: an upgrade of a control plane takes minutes.
+const writeTimeout = 5 * time.Minute
+
+// Apply writes one object under our field manager. Transient errors (a webhook that has just started, a server that is
+// busy or away) are retried once a second until ctx ends, or for writeTimeout.
 func (c *Cluster) Apply(ctx context.Context, obj *unstructured.Unstructured, o Options) (Change, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.writeTimeout)
+		defer cancel()
+	}
 	began := time.Now()
 	var change Change
 	err := kube.Retry(ctx, kube.Pause, func() (err error) {

@@ -26,6 +26,7 @@ type Cluster struct {
 	mapper  meta.ResettableRESTMapper
 
 	imagePullGrace time.Duration // how long an image may fail to be pulled
+	writeTimeout   time.Duration // how long a write may take whose ctx has no deadline
 }
 
 // New returns the cluster that a client leads to; it opens no connection yet.
@@ -34,7 +35,7 @@ func New(api *kube.Client) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{manager: Manager, api: api, apis: apis, imagePullGrace: imagePullGrace,
+	return &Cluster{manager: Manager, api: api, apis: apis, imagePullGrace: imagePullGrace, writeTimeout: writeTimeout,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(apis))}, nil
 }
 

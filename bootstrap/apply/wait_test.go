@@ -180,3 +180,22 @@ func TestAWriteIsRepeatedWhileItsWebhookIsAway(t *testing.T) {
 		})
 	}
 }
+
+// TestAWriteToAServerThatStaysAwayIsGivenUp also where its ctx has no end.
+func TestAWriteToAServerThatStaysAwayIsGivenUp(t *testing.T) {
+	srv, c := inMemory(t)
+	c.writeTimeout = time.Nanosecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int32
+	srv.Refuse(func(apitest.Request) (int, string) {
+		if asked.Add(1) == 3 {
+			cancel()
+		}
+		return http.StatusServiceUnavailable, "away"
+	})
+	_, err := c.Apply(ctx, parse(t, starting), Options{})
+	if err == nil || ctx.Err() != nil {
+		t.Errorf("%d questions, %v", asked.Load(), err)
+	}
+}
