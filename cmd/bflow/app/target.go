@@ -163,7 +163,12 @@ func hubOfTarget(c *cli.Context, s Streams) (*bootstrap.Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bootstrap.Connect(cfg, s.Err)
+	api, err := kube.New(cfg, "")
+	if err != nil {
+		return nil, err
+	}
+	api.Advice.Unreachable = "check the network, and that this is the right hub (--hub-context, --hub-kubeconfig)"
+	return bootstrap.New(api, s.Err)
 }
 
 // hostAliases are nil where none are given.
