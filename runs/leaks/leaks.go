@@ -159,7 +159,7 @@ func connect(cfg *kube.Config) (client.Client, error) {
 	return api.ByKind(clientscheme.AddToScheme, tektonv1.AddToScheme)
 }
 
-// identity is that of the hub, by which its objects are hubFacts from those of others: who may not read the namespace
+// identity is that of the hub, by which its objects are told from those of others: who may not read the namespace
 // kube-system finds it beside the runs.
 func identity(ctx context.Context, hub client.Client, namespaces []string) (string, error) {
 	system := &corev1.Namespace{}
