@@ -48,6 +48,8 @@ func decode(data []byte, v any, where func() string) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &kind) && kind.Field == "": // it is the whole value
+		return Malformed("reading %q: want %s, found %s", where(), kindOf(kind.Type), kind.Value)
 	case errors.As(err, &kind):
 		return Malformed("reading %q: %s: want %s, found %s", where(), kind.Field, kindOf(kind.Type), kind.Value)
 	case errors.As(err, &syntax):

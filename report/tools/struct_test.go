@@ -148,6 +148,7 @@ func TestOnlyNeededMembersMustFit(t *testing.T) {
 		{"a needed one further in", `{"in":{"x":0,"n":1.5}}`, `in.n: want a whole number, found number 1.5`},
 		{"one in a list", `{"many":[{"n":1},{"n":true}]}`, `n: want a whole number, found bool`},
 		{"what holds needed ones", `{"in":[]}`, `in: want an object, found array`},
+		{"the whole document", `[1]`, `reading "f.json": want an object, found array`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var v marked
