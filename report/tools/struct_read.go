@@ -30,6 +30,9 @@ func needed(t reflect.Type) (reflect.Type, bool) {
 			return reflect.PointerTo(inner), ok
 		}
 		return reflect.SliceOf(inner), ok
+	case reflect.Map:
+		inner, ok := needed(t.Elem())
+		return reflect.MapOf(t.Key(), inner), ok
 	case reflect.Struct:
 		fields := neededFields(t)
 		return reflect.StructOf(fields), len(fields) > 0

@@ -132,6 +132,7 @@ type marked struct {
 		markedIn
 		Other string `json:"other"`
 	} `json:"many"`
+	Named map[string]markedIn `json:"named"`
 }
 
 type markedIn struct {
@@ -143,10 +144,12 @@ func TestOnlyNeededMembersMustFit(t *testing.T) {
 	for _, row := range []struct{ name, text, problem string }{
 		{"all fit", `{"needed":1,"spelled":2,"in":{"n":3,"x":true},"many":[{"n":4}]}`, ""},
 		{"others do not", `{"needed":1,"spelled":"two","in":{"n":3,"x":0},"not":{"n":"no"},"many":[{"n":4,"other":7}]}`, ""},
+		{"nor others under names", `{"needed":1,"in":{"n":3},"many":[{"n":4}],"named":{"a":{"n":5,"x":[]}}}`, ""},
 		{"a needed one behind another that does not fit", `{"spelled":"two","needed":"one"}`,
 			`needed: want a number, found string`},
 		{"a needed one further in", `{"in":{"x":0,"n":1.5}}`, `in.n: want a whole number, found number 1.5`},
 		{"one in a list", `{"many":[{"n":1},{"n":true}]}`, `n: want a whole number, found bool`},
+		{"one under a name", `{"named":{"a":{"n":"1"}}}`, `n: want a whole number, found string`},
 		{"what holds needed ones", `{"in":[]}`, `in: want an object, found array`},
 		{"the whole document", `[1]`, `reading "f.json": want an object, found array`},
 	} {

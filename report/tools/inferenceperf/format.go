@@ -115,7 +115,7 @@ type throughput struct {
 }
 
 type failures struct {
-	ByLabel map[string]label `json:"by_label" need:"yes"`
+	ByLabel map[string]label `json:"by_label"`
 	Count   int              `json:"count" need:"yes"`
 	Prompt  values           `json:"prompt_tokens"`
 	Latency values           `json:"request_latency"`
@@ -123,7 +123,7 @@ type failures struct {
 
 // label is one kind of failure.
 type label struct {
-	Count    int       `json:"count"`
+	Count    int       `json:"count" need:"yes"`
 	Messages []message `json:"messages"`
 }
 

@@ -61,13 +61,15 @@ func TestMembersOfAnotherFormAreNotNeeded(t *testing.T) {
 	for text, v := range map[string]any{
 		`{"start_time": 1.5, "computed_metrics": {"request_latency": [1]}, "info": {"request_metrics": 3}}`: &request{},
 		`{"successes": {"count": 3, "request_size_bytes": 5, "token_count_mismatches": {"a": 1}}}`:          &lifecycle{},
+		`{"failures": {"count": 2, "by_label": {"500": {"count": 2, "messages": ["a text"]}}}}`:             &lifecycle{},
 	} {
 		if err := tools.Decode(tools.Document{Path: "a.json", Data: []byte(text)}, v); err != nil {
 			t.Error(err)
 		}
 	}
 	for text, v := range map[string]any{`{"start_time": "soon"}`: &request{},
-		`{"successes": {"count": "many"}}`: &lifecycle{}} {
+		`{"successes": {"count": "many"}}`:                      &lifecycle{},
+		`{"failures": {"by_label": {"500": {"count": "two"}}}}`: &lifecycle{}} {
 		err := tools.Decode(tools.Document{Path: "a.json", Data: []byte(text)}, v)
 		if err == nil || !strings.Contains(err.Error(), "a.json") {
 			t.Errorf("%s is read: %v", text, err)
