@@ -46,16 +46,12 @@ func (s Stream[T]) First(n int) Stream[T] {
 }
 
 // UnmarshalJSON reads the elements into memory. The long lists of a Document are empty here: Elements reads them. What
-// is no list is a nil Stream.
+// is no list of such elements is a nil Stream: with an error encoding/json would read nothing that stands behind it.
 func (s *Stream[T]) UnmarshalJSON(data []byte) error {
-	if !bytes.HasPrefix(data, []byte("[")) {
-		return nil
-	}
 	elements := []T{}
-	if err := json.Unmarshal(data, &elements); err != nil {
-		return err
+	if bytes.HasPrefix(data, []byte("[")) && json.Unmarshal(data, &elements) == nil {
+		*s = StreamOf(elements)
 	}
-	*s = StreamOf(elements)
 	return nil
 }
 

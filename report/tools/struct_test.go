@@ -132,7 +132,8 @@ type marked struct {
 		markedIn
 		Other string `json:"other"`
 	} `json:"many"`
-	Named map[string]markedIn `json:"named"`
+	Named  map[string]markedIn `json:"named"`
+	Stream Stream[int]         `json:"stream"`
 }
 
 type markedIn struct {
@@ -145,6 +146,7 @@ func TestOnlyNeededMembersMustFit(t *testing.T) {
 		{"all fit", `{"needed":1,"spelled":2,"in":{"n":3,"x":true},"many":[{"n":4}]}`, ""},
 		{"others do not", `{"needed":1,"spelled":"two","in":{"n":3,"x":0},"not":{"n":"no"},"many":[{"n":4,"other":7}]}`, ""},
 		{"nor others under names", `{"needed":1,"in":{"n":3},"many":[{"n":4}],"named":{"a":{"n":5,"x":[]}}}`, ""},
+		{"nor what a stream holds before them", `{"stream":["x"],"needed":1,"in":{"n":3},"many":[{"n":4}]}`, ""},
 		{"a needed one behind another that does not fit", `{"spelled":"two","needed":"one"}`,
 			`needed: want a number, found string`},
 		{"a needed one further in", `{"in":{"x":0,"n":1.5}}`, `in.n: want a whole number, found number 1.5`},
