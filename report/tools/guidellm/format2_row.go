@@ -2,13 +2,10 @@ package guidellm
 
 import "bflow.dev/bflow/report/tools"
 
-// null is a member of a request that is null in all but rare files. It is faster to read than tools.Null, of which a
-// request would have dozens.
-type null = *struct{}
-
-// row2 is one request in schema 2.
+// row2 is one request in schema 2. Requests of ours have neither media nor calls of tools, and follow no trace of the
+// tool: those members are null.
 type row2 struct {
-	AvgRoundTrip       null       `json:"avg_round_trip_time_ms"`
+	AvgRoundTrip       *float64   `json:"avg_round_trip_time_ms"`
 	CachedTokens       *int       `json:"cached_tokens" need:"yes"`
 	Info               info2      `json:"info"`
 	InputMetrics       usage2     `json:"input_metrics"`
@@ -33,7 +30,7 @@ type row2 struct {
 	TimePerOutputToken *float64   `json:"time_per_output_token_ms"`
 	TimeToFirstOutput  *float64   `json:"time_to_first_output_token_ms"`
 	TimeToFirstToken   *float64   `json:"time_to_first_token_ms"`
-	TimeToLastTrip     null       `json:"time_to_last_round_trip_ms"`
+	TimeToLastTrip     *float64   `json:"time_to_last_round_trip_ms"`
 	TokensPerS         *float64   `json:"tokens_per_second"`
 	ToolCalls          tools.Null `json:"tool_calls"`
 	TotalTokens        *float64   `json:"total_tokens"`
@@ -64,9 +61,9 @@ type info2 struct {
 }
 
 type settings2 struct {
-	RelativeTimestamp null `json:"relative_timestamp"`
-	RequeueDelay      null `json:"requeue_delay"`
-	TraceDuration     null `json:"trace_duration"`
+	RelativeTimestamp *float64 `json:"relative_timestamp"`
+	RequeueDelay      *float64 `json:"requeue_delay"`
+	TraceDuration     *float64 `json:"trace_duration"`
 }
 
 type timings2 struct {
@@ -76,9 +73,9 @@ type timings2 struct {
 	FirstRequest         *float64 `json:"first_request_iteration" need:"yes"`
 	FirstToken           *float64 `json:"first_token_iteration" need:"yes"`
 	LastRequest          *float64 `json:"last_request_iteration"`
-	LastRequestSent      null     `json:"last_request_sent"`
+	LastRequestSent      *float64 `json:"last_request_sent"`
 	LastToken            *float64 `json:"last_token_iteration" need:"yes"`
-	PredecessorCompleted null     `json:"predecessor_completed"`
+	PredecessorCompleted *float64 `json:"predecessor_completed"`
 	Queued               *float64 `json:"queued"`
 	RequestEnd           *float64 `json:"request_end" need:"yes"`
 	RequestIterations    int      `json:"request_iterations"`
@@ -96,24 +93,24 @@ type timings2 struct {
 
 // usage2 is a count of tokens among the many kinds that the tool knows.
 type usage2 struct {
-	AudioBytes     null       `json:"audio_bytes"`
-	AudioSamples   null       `json:"audio_samples"`
-	AudioSeconds   null       `json:"audio_seconds"`
-	AudioTokens    null       `json:"audio_tokens"`
+	AudioBytes     *int       `json:"audio_bytes"`
+	AudioSamples   *int       `json:"audio_samples"`
+	AudioSeconds   *float64   `json:"audio_seconds"`
+	AudioTokens    *int       `json:"audio_tokens"`
 	CachedTokens   *int       `json:"cached_tokens"`
-	ImageBytes     null       `json:"image_bytes"`
-	ImageCount     null       `json:"image_count"`
-	ImagePixels    null       `json:"image_pixels"`
-	ImageTokens    null       `json:"image_tokens"`
-	MixedTokens    null       `json:"mixed_content_tool_tokens"`
+	ImageBytes     *int       `json:"image_bytes"`
+	ImageCount     *int       `json:"image_count"`
+	ImagePixels    *int       `json:"image_pixels"`
+	ImageTokens    *int       `json:"image_tokens"`
+	MixedTokens    *int       `json:"mixed_content_tool_tokens"`
 	TextCharacters tools.Null `json:"text_characters"`
 	TextTokens     *int       `json:"text_tokens" need:"yes"`
 	TextWords      tools.Null `json:"text_words"`
-	ToolCallCount  null       `json:"tool_call_count"`
-	ToolCallTokens null       `json:"tool_call_tokens"`
+	ToolCallCount  *int       `json:"tool_call_count"`
+	ToolCallTokens *int       `json:"tool_call_tokens"`
 	TotalTokens    *int       `json:"total_tokens"`
-	VideoBytes     null       `json:"video_bytes"`
-	VideoFrames    null       `json:"video_frames"`
-	VideoSeconds   null       `json:"video_seconds"`
-	VideoTokens    null       `json:"video_tokens"`
+	VideoBytes     *int       `json:"video_bytes"`
+	VideoFrames    *int       `json:"video_frames"`
+	VideoSeconds   *float64   `json:"video_seconds"`
+	VideoTokens    *int       `json:"video_tokens"`
 }

@@ -62,6 +62,24 @@ func TestARecordedReportIsWrittenAsItWasRead(t *testing.T) {
 	})
 }
 
+// TestMembersThatOursLeaveNullAreKept: replays of traces, media, calls of tools and web sockets have them in every
+// request.
+func TestMembersThatOursLeaveNullAreKept(t *testing.T) {
+	write := func(r row2) []byte { return structtest.Written(t, tools.JSONLines("", tools.StreamOf([]row2{r}))) }
+	empty := write(row2{})
+	for _, member := range []string{"relative_timestamp", "predecessor_completed", "last_request_sent",
+		"avg_round_trip_time_ms", "audio_seconds", "image_tokens", "tool_call_count"} {
+		t.Run(member, func(t *testing.T) {
+			original := bytes.Replace(empty, []byte(`"`+member+`":null`), []byte(`"`+member+`":7`), 1)
+			var r row2
+			err := tools.Decode(tools.Document{Path: "row.json", Data: original}, &r)
+			if written := write(r); err != nil || bytes.Equal(original, empty) || !bytes.Equal(written, original) {
+				t.Errorf("%v:\n%s\nwant\n%s", err, written, original)
+			}
+		})
+	}
+}
+
 // TestWhatWeWriteIsReadWhole: nothing of our own files is lost, to the byte.
 func TestWhatWeWriteIsReadWhole(t *testing.T) {
 	for format, again := range map[string]func(*testing.T, string) (written, original []byte){
