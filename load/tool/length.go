@@ -13,9 +13,9 @@ func FixedLength(n int) *runplan.Length { return &runplan.Length{Shape: "fixed",
 // Crossed says that no length lies between two bounds.
 const Crossed = "the lower bound %d is above the upper bound %d"
 
-// Spread is the description of a length; at is where its problems are reported.
+// Spread is the description of a length. What does not fit together is reported at its mean.
 type Spread struct {
-	At, Mean, Stdev, Low, High Value
+	Mean, Stdev, Low, High Value
 }
 
 // Length is the length that s describes.
@@ -28,7 +28,7 @@ func (s Spread) Length() *runplan.Length {
 	}
 	l = SettleShape(l)
 	if l.Min > 0 && l.Max > 0 && l.Min > l.Max {
-		s.At.Errorf(Crossed, l.Min, l.Max)
+		s.Mean.Errorf(Crossed, l.Min, l.Max)
 	}
 	return &l
 }
@@ -54,7 +54,7 @@ func SettleShape(l runplan.Length) runplan.Length {
 // ReadLength reads name, name_stdev, name_min and name_max; nil when name is not set.
 func ReadLength(f *Fields, name string) *runplan.Length {
 	s := Spread{
-		At: f.Get(name), Mean: f.Get(name), Stdev: f.Get(name + "_stdev"),
+		Mean: f.Get(name), Stdev: f.Get(name + "_stdev"),
 		Low: f.Get(name + "_min"), High: f.Get(name + "_max"),
 	}
 	if s.Mean.IsSet() {
