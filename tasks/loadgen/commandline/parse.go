@@ -28,40 +28,36 @@ type Options struct {
 // Flags beat files, files beat variables. The error joins the findings that are no warnings; the Request is complete
 // when it is nil.
 func Parse(tools registry.Tools, args []string, o Options) (tool.Request, []tool.Finding, error) {
-	t := find(tools, args)
+	env := o.Env()
+	t := find(tools, args, env)
 	if t == nil {
-		c := tool.NewCommandLine(tool.Definition{}, o.Env(), o.Files, o.Lenient)
-		c.Errorf(args[0], "no tool of this name: want %s", programs(tools))
+		c := tool.NewCommandLine(tool.Definition{}, env, o.Files, o.Lenient)
+		if len(args) == 0 {
+			c.Errorf("", "no tool is named: want %s", programs(tools))
+		} else {
+			c.Errorf(args[0], "no tool of this name: want %s", programs(tools))
+		}
 		return c.Finish(nil)
 	}
-	c := tool.NewCommandLine(t.Definition(), o.Env(), o.Files, o.Lenient)
+	c := tool.NewCommandLine(t.Definition(), env, o.Files, o.Lenient)
 	t.Parse(c, rest(c, t.Definition(), args))
 	return c.Finish(t)
 }
 
 // IsOfTool reports whether args, or without any the environment, are the words of another tool.
 func IsOfTool(tools registry.Tools, args []string, env func() []string) bool {
-	if len(args) > 0 {
-		return find(tools, args) != nil
-	}
-	for _, t := range tools {
-		if slices.ContainsFunc(env(), func(pair string) bool { return hasPrefix(pair, t.Definition().Variables) }) {
-			return true
-		}
-	}
-	return false
+	return find(tools, args, env()) != nil
 }
 
-func hasPrefix(text string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
-// find returns the tool that args name, without any the first that has variables; nil where there is none.
-func find(tools registry.Tools, args []string) tool.Tool {
+// find returns the tool that args name, without any the one that a variable names; nil where there is none.
+func find(tools registry.Tools, args, env []string) tool.Tool {
 	for _, t := range tools {
 		d := t.Definition()
+		named := func(pair string) bool {
+			return slices.ContainsFunc(d.Variables, func(begin string) bool { return strings.HasPrefix(pair, begin) })
+		}
 		switch {
-		case len(args) == 0 && len(d.Variables) > 0:
+		case len(args) == 0 && slices.ContainsFunc(env, named):
 			return t
 		case len(args) > 0 && (args[0] == d.Program || d.Script != "" && path.Base(args[0]) == d.Script):
 			return t
@@ -82,14 +78,14 @@ func programs(tools registry.Tools) string {
 
 // rest are the args behind the tool's name and its subcommands.
 func rest(c *tool.CommandLine, d tool.Definition, args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
 	for i, word := range d.Subcommands {
 		if len(args) <= i+1 || args[i+1] != word {
 			c.Errorf(args[0], "want %s %s", args[0], strings.Join(d.Subcommands, " "))
 			return nil
 		}
-	}
-	if len(args) == 0 {
-		return nil
 	}
 	return args[len(d.Subcommands)+1:]
 }

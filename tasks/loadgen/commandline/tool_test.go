@@ -3,6 +3,7 @@ package commandline
 import (
 	"testing"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/load/tool/tooltest"
 	"bflow.dev/bflow/runplan"
@@ -30,5 +31,31 @@ func TestTheCommandLineOfAToolIsReadByItsPackage(t *testing.T) {
 	}
 	if got := findings[0].Error(); got != want {
 		t.Errorf("got %q", got)
+	}
+}
+
+// named is the tool with a subcommand, and with a variable that stands for a command line.
+type named struct{ tooltest.Stampede }
+
+func (named) Definition() tool.Definition {
+	d := tooltest.Stampede{}.Definition()
+	d.Subcommands, d.Variables = []string{"run"}, []string{"STAMPEDE_URL="}
+	return d
+}
+
+func (n named) Parse(c *tool.CommandLine, args []string) {
+	n.Stampede.Parse(c, append(args, "--url", c.Env["STAMPEDE_URL"], "--rate", "5", "--seconds", "3"))
+}
+
+func TestAVariableNamesItsTool(t *testing.T) {
+	env := func() []string { return []string{"STAMPEDE_URL=http://server", "GUIDELLM_RATE=3"} }
+	got, findings, err := Parse(append(registry.All(), named{}), nil, Options{Env: env})
+	if err != nil || got.Tool != "stampede" || got.Endpoint != "http://server" {
+		t.Errorf("%s at %q, %v, %v", got.Tool, got.Endpoint, findings, err)
+	}
+	_, _, err = Parse(registry.All(), nil, Options{Env: env})
+	want := "no tool is named: want guidellm, aiperf, inference-perf, vllm or inferencemax"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
