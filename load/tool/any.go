@@ -30,7 +30,7 @@ func (v Value) Any() any {
 	}
 }
 
-// AnyMap is any for a value that must be a mapping.
+// AnyMap is Any for a value that must be a mapping.
 func (v Value) AnyMap() map[string]any {
 	v.Fields() // reports what is no map
 	m, _ := v.Any().(map[string]any)

@@ -12,7 +12,7 @@ import (
 	"bflow.dev/bflow/internal/scalar"
 )
 
-// Fields reads a mapping by asking for its keys; close reports the keys that nobody asked for. So the code that
+// Fields reads a mapping by asking for its keys; Close reports the keys that nobody asked for. So the code that
 // reads a block is the list of its words.
 type Fields struct {
 	At      Value // the mapping
@@ -120,7 +120,7 @@ func (f *Fields) entry(name string) (Entry, bool) {
 	return f.Entries[i], true
 }
 
-// Either returns the first of names that is set; unlike the spellings of get, several may be.
+// Either returns the first of names that is set; unlike the spellings of Get, several may be.
 func (f *Fields) Either(names ...string) Value {
 	found := f.Get(names[len(names)-1])
 	for i := len(names) - 2; i >= 0; i-- {

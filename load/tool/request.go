@@ -6,7 +6,7 @@ import (
 
 // Request is what the words of another tool ask of load-gen.
 type Request struct {
-	Tool       string              // of package load: guidellm, vllm-bench, inferencemax, inference-perf, aiperf
+	Tool       string              // its name, as in profiles and plans
 	Generation string              // of its words: 0.3, 0.4, 0.5, 0.6 or 0.7 for guidellm, else empty
 	Endpoint   string              // base URL of the server, without /v1 and a slash at its end
 	Model      string              // empty = the first that the server lists

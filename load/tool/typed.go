@@ -26,7 +26,7 @@ func (v Value) Typed() Value {
 	}
 }
 
-// TypedItems is typed for every entry of a list, so that templates are found in the values and not in the text.
+// TypedItems is Typed for every entry of a list, so that templates are found in the values and not in the text.
 func (v Value) TypedItems() Value {
 	if !v.Is(yaml.SequenceNode) {
 		return v.Typed()
@@ -116,7 +116,7 @@ func (v Value) Numbers(whole bool) []float64 {
 	return out
 }
 
-// CommaItems is items, with a text cut at its commas.
+// CommaItems is Items, with a text cut at its commas.
 func (v Value) CommaItems() []Value {
 	if !v.Is(yaml.ScalarNode) || !strings.Contains(v.Node.Value, ",") {
 		return v.Items()

@@ -51,7 +51,7 @@ func (v Value) Below(path string) Value {
 	return v.At(at, problem.Join(v.Path, path))
 }
 
-// cutKey parts the first key or index off a dotted path. It undoes join.
+// cutKey parts the first key or index off a dotted path. It undoes Join.
 func cutKey(path string) (key, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(path, "[")); err == nil && path[0] == '[' {

@@ -106,7 +106,7 @@ func defaultMapper(v tool.Value) bool {
 	return true
 }
 
-// old takes a key of GuideLLM up to 0.6 and says what it is called today.
+// readOld takes a key of GuideLLM up to 0.6 and says what it is called today.
 func readOld(f *tool.Fields, name, today string) tool.Value {
 	v := f.Get(name)
 	if v.IsSet() {

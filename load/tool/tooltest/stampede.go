@@ -1,5 +1,5 @@
-// Package tooltest has a load tool that there is not, for tests of what a tool has to bring. It is the example of
-// docs/extend.md.
+// Package tooltest has an imaginary load tool, for tests of what the package of a tool has to provide. It is the
+// example of docs/extend.md.
 package tooltest
 
 import (
