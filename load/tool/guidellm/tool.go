@@ -42,9 +42,9 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write,
-			Format03: results.Write031},
-		Lacks: []string{"queue_wait"},
+		Looks: results.Looks, Read: results.Read,
+		Formats: map[string]tools.Format{Format: results.Write, Format03: results.Write031},
+		Lacks:   []string{"queue_wait"},
 	}
 }
 

@@ -46,9 +46,9 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write,
-			FormatDetailed: results.WriteDetailed},
-		Lacks: []string{"sched_lag"},
+		Looks: results.Looks, Read: results.Read,
+		Formats: map[string]tools.Format{Format: results.Write, FormatDetailed: results.WriteDetailed},
+		Lacks:   []string{"sched_lag"},
 	}
 }
 
