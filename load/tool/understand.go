@@ -131,10 +131,8 @@ func (c *CommandLine) SetEndpoint(word, text string) {
 }
 
 func (c *CommandLine) checkEndpoint() {
-	if c.Request.Endpoint == "" && !slices.ContainsFunc(c.findings, func(f Finding) bool {
-		return strings.HasPrefix(f.Text,
-			"want the URL")
-	}) {
+	isReported := func(f Finding) bool { return strings.HasPrefix(f.Text, "want the URL") }
+	if c.Request.Endpoint == "" && !slices.ContainsFunc(c.findings, isReported) {
 		c.Errorf("", "no server is named: %s", c.tool.ServerHint)
 	}
 }

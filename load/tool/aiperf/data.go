@@ -34,8 +34,7 @@ func readData(d *tool.Draft, f *tool.Fields) {
 		d.Block.Errorf("needs a source: public_dataset, dataset_url with dataset_type, or prompt_input_tokens_mean")
 	}
 	f.Ignore("synthesis_max_isl", "synthesis_max_osl", "fixed_schedule_start_offset", "fixed_schedule_end_offset",
-		"fixed_schedule_auto_offset",
-		"synthesis_speedup_ratio", "replay_speedup")
+		"fixed_schedule_auto_offset", "synthesis_speedup_ratio", "replay_speedup")
 }
 
 func readTrace(d *tool.Draft, f *tool.Fields, url, kind, limit tool.Value) {

@@ -25,8 +25,8 @@ func readStages(d *tool.Draft, f *tool.Fields) {
 		limit := streams.Integer(1)
 		for _, x := range rate.Numbers(false) {
 			points = append(points, runplan.Stage{
-				Shape: runplan.ShapeOpen, Rate: x, Arrival: arrival.Word("poisson", "constant",
-					"gamma"), Burstiness: burst, MaxInflight: limit,
+				Shape: runplan.ShapeOpen, Rate: x, Arrival: arrival.Word("poisson", "constant", "gamma"),
+				Burstiness: burst, MaxInflight: limit,
 			})
 		}
 	default:

@@ -47,8 +47,8 @@ func readSource(v tool.Value, d *runplan.Data, g block) {
 	case "text_file", "csv_file", "json_file", "parquet_file":
 		d.File = readFile(f, kind.Text(), g)
 	default:
-		kind.OtherKind("data of kind", append(dataFileKinds(), "synthetic_text", runplan.TraceMooncake,
-			runplan.TraceSynthetic)...)
+		native := append(dataFileKinds(), "synthetic_text", runplan.TraceMooncake, runplan.TraceSynthetic)
+		kind.OtherKind("data of kind", native...)
 		return
 	}
 	f.Close()

@@ -184,10 +184,10 @@ func tellGeneration(c *tool.CommandLine, in *flatInput) string {
 	_, saturated := in.words["over_saturation"]
 	switch {
 	case len(young) == 0 && len(old) > 0:
-		if !slices.ContainsFunc(old, func(name string) bool {
-			return name != "rate_type" && name != "backend_type" ||
-				!in.words[name].flag
-		}) {
+		onlyOld := func(name string) bool {
+			return name != "rate_type" && name != "backend_type" || !in.words[name].flag
+		}
+		if !slices.ContainsFunc(old, onlyOld) {
 			c.Warnf(in.words[old[0]].word, "read as GuideLLM 0.3, which asks for completions: "+
 				"say --profile and --backend for 0.4 and later")
 		}

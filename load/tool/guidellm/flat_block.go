@@ -297,8 +297,8 @@ func putSettings(c *tool.CommandLine, in *flatInput) {
 	for _, name := range slices.Sorted(maps.Keys(in.set.values)) {
 		word, value := settingsPrefix+name, in.set.values[name]
 		weak := func(path ...string) {
-			if tree.At(c.Block, path...) == nil || name == "REQUEST_TIMEOUT" && c.Word(tree.At(c.Block,
-				path...).Line) == "the default of GuideLLM" {
+			have := tree.At(c.Block, path...)
+			if have == nil || name == "REQUEST_TIMEOUT" && c.Word(have.Line) == "the default of GuideLLM" {
 				tree.Put(c.Block, c.Text(word, value), path...)
 			}
 		}

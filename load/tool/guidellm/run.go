@@ -44,8 +44,7 @@ func command(i tool.Invocation, b map[string]any) (tool.Command, error) {
 	}
 	labels := labelsOf(b)
 	argv.Remove(b, "backend", "override", "overrides", "label", "labels", "output", "outputs", "output_path", "output_dir",
-		"target", "model",
-		"disable_console", "disable_console_outputs", "disable_progress", "disable_console_interactive")
+		"target", "model", "disable_console", "disable_console_outputs", "disable_progress", "disable_console_interactive")
 	for _, key := range argv.SortedKeys(b) {
 		for _, v := range argv.List(b[key]) {
 			c.Argv = append(c.Argv, argv.FlagName(flagOf(key)), argv.Text(spellKind(key, v)))

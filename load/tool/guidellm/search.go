@@ -13,9 +13,9 @@ import (
 func readSearch(d *tool.Draft, g block, p profile) {
 	f := p.fields
 	s := &runplan.Search{
-		Goodput: f.NumberOr("target_attainment", 0.95), Over: runplan.SearchConcurrency, Tolerance: f.NumberOr("tolerance",
-			0.1),
-		Low: float64(f.CountOr(4, "initial_streams")), High: float64(f.CountOr(1024, "max_streams")),
+		Goodput: f.NumberOr("target_attainment", 0.95), Over: runplan.SearchConcurrency,
+		Tolerance: f.NumberOr("tolerance", 0.1),
+		Low:       float64(f.CountOr(4, "initial_streams")), High: float64(f.CountOr(1024, "max_streams")),
 	}
 	f.Noted("has no effect here: a search ends when its bracket is narrow enough, and judges with a confidence of 0.95",
 		"max_probes", "confidence")
@@ -49,8 +49,8 @@ func kneePoints(g block, p profile) []point {
 	f.Ignore("points_each_side", "max_step")
 	var out []point
 	for i, x := range kneeStreams(g, f) {
-		out = append(out, point{at: g.profileAt(), index: i, load: &x, stage: runplan.Stage{Shape: runplan.ShapeClosed,
-			Concurrency: int(x)}})
+		s := runplan.Stage{Shape: runplan.ShapeClosed, Concurrency: int(x)}
+		out = append(out, point{at: g.profileAt(), index: i, load: &x, stage: s})
 	}
 	return out
 }

@@ -85,10 +85,8 @@ func checkSettings(c *tool.CommandLine, s settings) {
 		if !ok || isSpec(rest) || slices.Contains(honoured(), rest) {
 			continue
 		}
-		if slices.ContainsFunc(noted(), func(n string) bool {
-			return rest == n || strings.HasSuffix(n, "_") &&
-				strings.HasPrefix(rest, n)
-		}) {
+		isNoted := func(n string) bool { return rest == n || strings.HasSuffix(n, "_") && strings.HasPrefix(rest, n) }
+		if slices.ContainsFunc(noted(), isNoted) {
 			c.Warnf(name, "has no effect here: it is about how the tool itself works")
 			continue
 		}

@@ -39,8 +39,8 @@ func pointsOf(d *tool.Draft, g block) []point {
 	}
 	switch p.kind {
 	case "synchronous":
-		return []point{{at: g.profileAt(), stage: runplan.Stage{Name: "synchronous", Shape: runplan.ShapeClosed,
-			Concurrency: 1}}}
+		s := runplan.Stage{Name: "synchronous", Shape: runplan.ShapeClosed, Concurrency: 1}
+		return []point{{at: g.profileAt(), stage: s}}
 	case "concurrent", "constant", "poisson":
 		return pointsPerLoad(d, g, p)
 	case "throughput":
@@ -96,13 +96,13 @@ func loadStage(d *tool.Draft, p profile, i int, x float64) runplan.Stage {
 func throughputPoints(d *tool.Draft, g block, p profile) []point {
 	v := p.loads("max_concurrency")
 	if !v.IsSet() {
-		return []point{{at: g.profileAt(), stage: runplan.Stage{Shape: runplan.ShapeThroughput,
-			MaxInflight: throughputCap(d)}}}
+		s := runplan.Stage{Shape: runplan.ShapeThroughput, MaxInflight: throughputCap(d)}
+		return []point{{at: g.profileAt(), stage: s}}
 	}
 	var out []point
 	for i, x := range v.Numbers(true) {
-		out = append(out, point{at: v, index: i, load: &x, stage: runplan.Stage{Shape: runplan.ShapeThroughput,
-			MaxInflight: int(x)}})
+		s := runplan.Stage{Shape: runplan.ShapeThroughput, MaxInflight: int(x)}
+		out = append(out, point{at: v, index: i, load: &x, stage: s})
 	}
 	return out
 }
@@ -126,11 +126,9 @@ func sweepPoints(d *tool.Draft, g block, p profile) []point {
 		limit = tool.Nth(v, 0).Integer(1)
 	}
 	first := len(d.Measurement.Stages)
-	out := []point{
-		{at: g.profileAt(), stage: runplan.Stage{Name: "sweep-low", Shape: runplan.ShapeClosed, Concurrency: 1}},
-		{at: g.profileAt(), index: 1, stage: runplan.Stage{Name: "sweep-high", Shape: runplan.ShapeThroughput,
-			MaxInflight: limit}},
-	}
+	low := runplan.Stage{Name: "sweep-low", Shape: runplan.ShapeClosed, Concurrency: 1}
+	high := runplan.Stage{Name: "sweep-high", Shape: runplan.ShapeThroughput, MaxInflight: limit}
+	out := []point{{at: g.profileAt(), stage: low}, {at: g.profileAt(), index: 1, stage: high}}
 	arrival := p.fields.Get("strategy_type").Word("constant", "poisson")
 	for i := 1; i <= n-2; i++ {
 		between := &runplan.Between{Low: first, High: first + 1, Fraction: float64(i) / float64(n-2)}

@@ -96,8 +96,10 @@ func parseOutputs(c *tool.CommandLine) {
 			c.ToolOnly(c.Word(n.Line), "inference-perf")
 		}
 	}
-	o := tool.Output{Format: Format, Path: "reports", Folder: true, Prefix: tree.TextAt(c.Block, "storage",
-		"local_storage", "report_file_prefix")}
+	o := tool.Output{
+		Format: Format, Path: "reports", Folder: true,
+		Prefix: tree.TextAt(c.Block, "storage", "local_storage", "report_file_prefix"),
+	}
 	if dir := tree.TextAt(c.Block, "storage", "local_storage", "path"); dir != "" {
 		o.Path = dir
 	}

@@ -103,8 +103,8 @@ func readRest(d *tool.Draft, f *tool.Fields) {
 	}
 	for _, v := range f.Get("lora_traffic_split").Items() {
 		a := v.Fields()
-		d.Measurement.API.Adapters = append(d.Measurement.API.Adapters, runplan.Adapter{Name: a.Must("name").Text(),
-			Weight: a.Must("split").Positive()})
+		adapter := runplan.Adapter{Name: a.Must("name").Text(), Weight: a.Must("split").Positive()}
+		d.Measurement.API.Adapters = append(d.Measurement.API.Adapters, adapter)
 		a.Close()
 	}
 	readBreakers(f)

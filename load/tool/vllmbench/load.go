@@ -194,8 +194,8 @@ func readPrefixes(d *tool.Draft, random map[string]tool.Value, in, out tool.Valu
 	d.Measurement.Data.Input = tool.FixedLength(orInt(in, random["prefix-repetition-suffix-len"], 256))
 	d.Measurement.Data.Output = tool.FixedLength(orInt(out, random["prefix-repetition-output-len"], 128))
 	d.Measurement.Data.Prefixes = []runplan.Prefix{{
-		Weight: 1, Count: orInt(random["prefix-repetition-num-prefixes"], tool.Value{},
-			10), Tokens: orInt(random["prefix-repetition-prefix-len"], tool.Value{}, 256),
+		Weight: 1, Count: orInt(random["prefix-repetition-num-prefixes"], tool.Value{}, 10),
+		Tokens: orInt(random["prefix-repetition-prefix-len"], tool.Value{}, 256),
 	}}
 }
 

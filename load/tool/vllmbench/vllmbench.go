@@ -35,8 +35,8 @@ func translate(d *tool.Draft) {
 		f.ToolOnly("use-chat-template", "best-of")
 	}
 	f.Ignore("executable", "tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm",
-		"ready-check-timeout-sec",
-		"percentile-metrics", "metric-percentiles", "save-result", "save-detailed", "append-result", "request-id-prefix")
+		"ready-check-timeout-sec", "percentile-metrics", "metric-percentiles", "save-result", "save-detailed",
+		"append-result", "request-id-prefix")
 	f.Noted("has no effect: the report draws its own pictures", "plot-timeline", "plot-dataset-stats",
 		"timeline-itl-thresholds")
 	f.ToolOnly("probe-request-rate", "profile")
