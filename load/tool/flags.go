@@ -22,7 +22,7 @@ const (
 	Free                // any number, none included
 )
 
-// Flag is one flag as it was given.
+// Flag is one flag as it was given, with at least one value.
 type Flag struct {
 	Name   string // without dashes, - for _
 	Word   string // as it was written, without a value
@@ -44,7 +44,7 @@ func (c *CommandLine) ReadTable(args []string, table map[string]Arity) []Flag {
 }
 
 // ReadFlags cuts args into flags. takes says how many values a flag takes, false for one that is not known: it is given
-// to unknown, and a value behind it is skipped.
+// to unknown, and a value behind it is skipped. One that lacks a value is reported and left out.
 func (c *CommandLine) ReadFlags(
 	args []string, takes func(name string) (Arity, bool), unknown func(word string),
 ) (out []Flag) {
@@ -73,7 +73,9 @@ func (c *CommandLine) ReadFlags(
 				c.Errorf(word, "%s", hole)
 			}
 		}
-		out = append(out, f)
+		if len(f.Values) > 0 {
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -97,6 +99,7 @@ func (c *CommandLine) flagValues(f Flag, n Arity, inline bool, args []string) (v
 	}
 	if len(values) == 0 || n == Paired && len(values) < 2 {
 		c.Errorf(f.Word, "wants a value")
+		return nil, args
 	}
 	return values, args
 }
@@ -109,7 +112,7 @@ func IsFlag(s string) bool {
 // LastFlag is the value of the last flag of any of the names.
 func LastFlag(flags []Flag, names ...string) (value, word string, ok bool) {
 	for _, f := range slices.Backward(flags) {
-		if slices.Contains(names, f.Name) && len(f.Values) > 0 {
+		if slices.Contains(names, f.Name) {
 			return f.Values[len(f.Values)-1], f.Word, true
 		}
 	}

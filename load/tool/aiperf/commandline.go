@@ -14,7 +14,7 @@ func parse(c *tool.CommandLine, args []string) {
 	flags := parseFlags(c, args)
 	c.Block = tree.Mapping()
 	for _, f := range flags {
-		if len(f.Values) > 0 && !slices.Contains(own(), f.Name) {
+		if !slices.Contains(own(), f.Name) {
 			parseFlag(c, f)
 		}
 	}

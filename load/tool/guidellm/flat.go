@@ -149,7 +149,7 @@ func readFlatFlags(c *tool.CommandLine, args []string) []tool.Flag {
 
 // addFlag puts a flag over what was said before; repeated flags make a list.
 func addFlag(c *tool.CommandLine, in *flatInput, f tool.Flag) {
-	if f.Name == "scenario" || len(f.Values) == 0 {
+	if f.Name == "scenario" {
 		return
 	}
 	value := c.Text(f.Word, f.Values[0])

@@ -81,9 +81,6 @@ func readTypedFlags(c *tool.CommandLine, args []string) []tool.Flag {
 // putFlags writes the flags into s.
 func putFlags(c *tool.CommandLine, s *scenario, flags []tool.Flag) {
 	for _, f := range flags {
-		if len(f.Values) == 0 {
-			continue
-		}
 		switch key, ok := typedFlags()[f.Name]; {
 		case ok && repeated(key):
 			if n := parseTypedValue(c, f.Word, f.Values[0]); n != nil {
@@ -99,7 +96,7 @@ func putFlags(c *tool.CommandLine, s *scenario, flags []tool.Flag) {
 			} else {
 				c.Errorf(f.Word, "want NAME=VALUE, found %q", f.Values[0])
 			}
-		case f.Name == "override" && len(f.Values) == 2:
+		case f.Name == "override":
 			tree.Put(s.override, c.JSON(f.Word, f.Values[1]), f.Values[0])
 		case strings.HasPrefix(f.Name, "disable"):
 			c.Request.Quiet = true

@@ -19,8 +19,7 @@ func roots() []string {
 func parse(c *tool.CommandLine, args []string) {
 	block := tree.Mapping()
 	for _, f := range parseFlags(c, args) {
-		if len(f.Values) == 0 || !strings.Contains(f.Word, ".") && tree.Child(block, f.Name) == nil &&
-			!parseTop(c, block, f) {
+		if !strings.Contains(f.Word, ".") && tree.Child(block, f.Name) == nil && !parseTop(c, block, f) {
 			continue
 		}
 		if strings.Contains(f.Word, ".") {

@@ -50,9 +50,6 @@ func (Stampede) Parse(c *tool.CommandLine, args []string) {
 	}
 	c.Block = tree.Mapping()
 	for _, f := range c.ReadTable(args, flags) {
-		if len(f.Values) == 0 { // an error is already reported
-			continue
-		}
 		switch value := f.Values[0]; f.Name {
 		case "url":
 			c.SetEndpoint(f.Word, value)

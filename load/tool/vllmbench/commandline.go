@@ -54,7 +54,7 @@ func parse(c *tool.CommandLine, table map[string]tool.Arity, args []string) {
 	c.Block = tree.Mapping()
 	for _, f := range given {
 		switch {
-		case slices.Contains(own(), f.Name) || len(f.Values) == 0:
+		case slices.Contains(own(), f.Name):
 		case table[f.Name] == tool.Some && f.Name != "goodput":
 			tree.Put(c.Block, tree.List(c.Texts(f.Word, f.Values)...), f.Name)
 		case f.Name == "goodput":
