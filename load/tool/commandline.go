@@ -77,7 +77,7 @@ func (c *CommandLine) Unknown(word string, known []string) {
 
 // UnknownWord says that nobody knows a word, and which one may be meant.
 func UnknownWord(word string, known []string) string {
-	return "unknown word" + problem.Nearest(word, known)
+	return "unknown option" + problem.Nearest(word, known)
 }
 
 // ToolOnly reports a word that the real tool alone can follow.

@@ -54,7 +54,7 @@ func fiveTools() []spoken {
 			args: "aiperf profile --model sim --url HOST --endpoint-type chat --streaming --concurrency 3 --request-count 15 --isl 32 --osl 8" +
 				" --output-artifact-dir art --profile-export-prefix mine"},
 		{name: "words that nobody knows, with --lenient", args: "--lenient guidellm benchmark --target URL --profile constant --rate 20 --max-seconds 1 --frobnicate 3" +
-			" --data prompt_tokens=32,output_tokens=8 --output-dir len --outputs json", wants: []string{"len/benchmarks.json"}, ok: 20, said: "warning: --frobnicate: unknown word"},
+			" --data prompt_tokens=32,output_tokens=8 --output-dir len --outputs json", wants: []string{"len/benchmarks.json"}, ok: 20, said: "warning: --frobnicate: unknown option"},
 	}
 }
 
@@ -179,7 +179,7 @@ func TestWordsThatCannotBeFollowedAreUsageErrors(t *testing.T) {
 		want       []string
 	}{
 		{"words with slips, all of them named", "guidellm benchmark --target URL --max-secnds 3 --frobnicate 3" + load, contract.ExitUsage,
-			[]string{`--max-secnds: unknown word (did you mean "--max-seconds"?)`, "--frobnicate: unknown word", "2 of them cannot be followed"}},
+			[]string{`--max-secnds: unknown option (did you mean "--max-seconds"?)`, "--frobnicate: unknown option", "2 of them cannot be followed"}},
 		{"no tool of that name", "guidelm benchmark" + load, contract.ExitUsage, []string{`unexpected "guidelm"`}},
 		{"nobody at the address, and no model", "guidellm benchmark --target http://127.0.0.1:1" + load, contract.ExitUnhealthy,
 			[]string{"asking http://127.0.0.1:1 which model it serves", "name a model, or check the address"}},

@@ -88,8 +88,8 @@ func understand(errs io.Writer, args []string, environ func() []string, lenient 
 		fmt.Fprintf(errs, "%s: %s%v\n", contract.LoadGen, kind, f)
 	}
 	if err != nil {
-		return req, step.Usagef("reading the words of %s: %d of them cannot be followed, see above; --lenient in front of the words leaves out what only the tool itself can do",
-			req.Tool, max(1, wrong))
+		return req, step.Usagef("reading the options of %s: %d of them cannot be followed, see above; "+
+			"--lenient before the name of the tool skips those that can be skipped", req.Tool, max(1, wrong))
 	}
 	return req, nil
 }
