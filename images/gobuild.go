@@ -42,8 +42,8 @@ func goBuild(ctx context.Context, o Options, platform string, names []string, di
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("compiling for %s: %w; images are compiled from source: install Go, or push a layout that "+
-			"was built elsewhere by --from", platform, err)
+		return fmt.Errorf("compiling for %s: %w; images are compiled from source: install Go, or push a layout "+
+			"from elsewhere with --from", platform, err)
 	default:
 		return fmt.Errorf("compiling %s for %s: %w\n%s",
 			strings.Join(names, ", "), platform, err, strings.TrimSpace(said.String()))

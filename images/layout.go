@@ -50,7 +50,7 @@ type document struct {
 func Open(dir string) (*Layout, error) {
 	root, err := layout.ImageIndexFromPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading images of %q: there is no OCI layout; write one by bflow images build --out %s",
+		return nil, fmt.Errorf("reading images of %q: there is no OCI layout; write one with bflow images build --out %s",
 			dir, dir)
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ const Module = "bflow.dev/bflow"
 
 // ErrNoSource says that a folder is outside bflow's source.
 var ErrNoSource = errors.New("no go.mod of module " + Module +
-	" is in it or above it; run this in a checkout of bflow, or name one by --source")
+	" is in it or above it; run this in a checkout of bflow, or name one with --source")
 
 // FindSource returns dir, or the nearest folder above it, that holds the go.mod of bflow.
 func FindSource(dir string) (string, error) {

@@ -251,7 +251,7 @@ func decodeHistogram(body []byte) (*Histogram, error) {
 			return nil, fmt.Errorf("decoding a histogram: %w", err)
 		}
 		if bucket >= 1<<22 {
-			return nil, fmt.Errorf("decoding a histogram: bucket %d is none of a number", bucket)
+			return nil, fmt.Errorf("decoding a histogram: bucket %d is out of range", bucket)
 		}
 		h.addBucket(int(bucket), count)
 	}

@@ -41,7 +41,7 @@ func (s *sums) of(root *os.Root, path string, size int64) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%q is no file: %w", path, fs.ErrNotExist)
+		return "", fmt.Errorf("%q is not a regular file: %w", path, fs.ErrNotExist)
 	}
 	key := sumKey{path, size, info.Size(), info.ModTime()}
 	s.mu.Lock()

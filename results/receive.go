@@ -65,7 +65,7 @@ func (u *receiver) upload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var errDamaged = errors.New("what came has another checksum: it was removed, send it again")
+var errDamaged = errors.New("the file that arrived has another checksum and was removed; send it again")
 
 func described(r *http.Request) (f incoming, err error) {
 	q := r.URL.Query()

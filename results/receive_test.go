@@ -86,7 +86,7 @@ func TestFilesAreTakenInPieceByPiece(t *testing.T) {
 		{"the last one", "PUT", at + "&offset=1", "secret", "bc and more", 200, `{"have":3,"whole":true}`},
 		{"all of it again", "PUT", at + "&offset=0", "secret", "abc", 200, `{"have":3,"whole":true}`},
 		{"another content", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=" + abc, "secret", "abd", 422,
-			"what came has another checksum: it was removed, send it again"},
+			"the file that arrived has another checksum and was removed; send it again"},
 		{"a way out", "PUT", url + PathUploads + "..%2fx?size=3&offset=0&sha256=" + abc, "secret", "abc", 400,
 			"the path leads out of the folder"},
 		{"no checksum", "PUT", url + PathUploads + "x?size=3&offset=0&sha256=00", "secret", "abc", 400,
@@ -115,7 +115,7 @@ func TestFilesAreTakenInPieceByPiece(t *testing.T) {
 func TestNoTaskBeginsWithoutItsFiles(t *testing.T) {
 	_, end, cancel := start(t, t.TempDir(), "--receive")
 	cancel()
-	if _, err := end(); step.Code(err) != 1 || !strings.Contains(err.Error(), "before all had come") {
+	if _, err := end(); step.Code(err) != 1 || !strings.Contains(err.Error(), "before all had arrived") {
 		t.Errorf("got %v", err)
 	}
 	if err := Run(t.Context(), step.Streams{Err: io.Discard},

@@ -116,7 +116,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	}
 	fmt.Fprintf(s.Err, "collect serve: ended: %s\n", why)
 	if o.Receive && why != whyTold {
-		return fmt.Errorf("taking files in: %s before all had come", why)
+		return fmt.Errorf("receiving files: %s before all had arrived", why)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func checkPlan(p *runplan.RunPlan) error {
 		return errors.New("it has no hash and digest; seal it first")
 	}
 	if problems := validation.IsDNS1123Label(p.Name); len(problems) > 0 || len(p.Name) > maxName {
-		return fmt.Errorf("its name is no lower-case label of at most %d characters", maxName)
+		return fmt.Errorf("its name is not a lower-case label of at most %d characters", maxName)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 		if key == contract.LabelQueue || strings.HasPrefix(key, contract.Prefix) || strings.HasPrefix(key, "tekton.dev/") {

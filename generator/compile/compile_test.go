@@ -20,7 +20,7 @@ func TestWhatTektonWouldRefuseLaterIsRefusedNow(t *testing.T) {
 		{name: "no time for finally", plan: func(p *runplan.RunPlan) { p.Timeouts.Finally = 0 }, want: "finally 0s, both above zero"},
 		{name: "a pipeline shorter than its parts", plan: func(p *runplan.RunPlan) { p.Timeouts.Pipeline = minutes(44) }, want: "pipeline 44m0s must hold tasks 30m0s and finally 15m0s"},
 		{name: "a task longer than all tasks", plan: func(p *runplan.RunPlan) { p.Timeouts.Task["collect"] = minutes(31) }, want: `timeout of task "collect": 31m0s`},
-		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" }, want: "its name is no lower-case label"},
+		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" }, want: "its name is not a lower-case label"},
 		{name: "a name without room for the server's part", plan: func(p *runplan.RunPlan) { p.Name = strings.Repeat("a", 58) }, want: "of at most 57 characters"},
 		{name: "a label that says what only the server knows", plan: func(p *runplan.RunPlan) { p.Labels = map[string]string{"bflow.dev/run": "x"} }, want: `label "bflow.dev/run" of the experiment is reserved`},
 		{name: "no queue to wait in", plan: func(p *runplan.RunPlan) { p.Queue.Name = "" }, want: "it names no queue"},

@@ -172,7 +172,7 @@ func TestAnIndexOfFilesElsewhereRemovesNothing(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, Index), []byte(name+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteDir(dir, matrix(t, 1), Options{}); err == nil || !strings.Contains(err.Error(), "is no file of one") {
+		if err := WriteDir(dir, matrix(t, 1), Options{}); err == nil || !strings.Contains(err.Error(), "is not a file that compile writes") {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}

@@ -74,7 +74,7 @@ func Provenance(b Build) ([]byte, error) {
 	for _, platform := range slices.Sorted(maps.Keys(b.Digests)) {
 		sum, ok := strings.CutPrefix(b.Digests[platform], "sha256:")
 		if !ok {
-			return nil, fmt.Errorf("writing provenance of %q: %q is no digest", b.Name, b.Digests[platform])
+			return nil, fmt.Errorf("writing provenance of %q: %q is not a digest", b.Name, b.Digests[platform])
 		}
 		if platform != "index" {
 			platforms = append(platforms, platform)

@@ -106,9 +106,9 @@ func New(format string) (Exporter, error) {
 	e := all()[format]
 	if e == nil {
 		if near := problem.Closest(format, Formats(), 1); len(near) > 0 {
-			return nil, fmt.Errorf("choosing a format: %q is no format of results (did you mean %q?)", format, near[0])
+			return nil, fmt.Errorf("choosing a format: unknown format %q (did you mean %q?)", format, near[0])
 		}
-		return nil, fmt.Errorf("choosing a format: %q is no format of results; want one of %s",
+		return nil, fmt.Errorf("choosing a format: unknown format %q; want one of %s",
 			format, strings.Join(Formats(), ", "))
 	}
 	return e, nil

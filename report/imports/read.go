@@ -105,19 +105,19 @@ func Read(ctx context.Context, docs []tools.Document, as string) (*tools.Importe
 		return f.Read(ctx, mine)
 	}
 	if !slices.Contains(Formats(), as) && as != "" {
-		return nil, fmt.Errorf("choosing a format: %q is none of %s", as, strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("choosing a format: unknown format %q; want one of %s", as, strings.Join(Formats(), ", "))
 	}
 	if docs[0].Broken != nil {
 		return nil, unreadable(docs[0])
 	}
 	return nil, fmt.Errorf(
-		"reading %q: it has the shape of no format that is known (%s); name one with --as to see what it lacks",
+		"reading %q: it matches no known format (%s); name one with --as to see what it lacks",
 		docs[0].Path, strings.Join(Formats()[1:], ", "))
 }
 
 func unreadable(d tools.Document) error {
 	if filepath.Ext(d.Path) == ".json" {
-		return fmt.Errorf("reading %q: it is no whole JSON document: %w", d.Path, d.Broken)
+		return fmt.Errorf("reading %q: it is not a complete JSON document: %w", d.Path, d.Broken)
 	}
 	return fmt.Errorf("reading %q: %w", d.Path, d.Broken)
 }

@@ -60,11 +60,11 @@ func TestWhereAFileIsCutIsSaid(t *testing.T) {
 	for file, want := range map[string]string{
 		`{"benchmarks": [`: "it ends at byte 16, in benchmarks: was the file cut",
 		`{"benchmarks":[{"requests":{"successful":[{"a":1},{"b":"x`:      "it ends at byte 57, in benchmarks[0].requests.successful[1]: was",
-		`{"benchmarks":[{"requests":{"successful":[{"a":1} {"b":2}]}}]}`: "byte 50, in benchmarks[0].requests.successful[1]: this is not how JSON goes on",
+		`{"benchmarks":[{"requests":{"successful":[{"a":1} {"b":2}]}}]}`: "byte 50, in benchmarks[0].requests.successful[1]: this is not valid JSON",
 		`{"completed":1,"ttfts":[1,2`:                                    "it ends at byte 27, in ttfts[",
-		`{"completed":tru}`:                                              "byte 16, in completed: this is not how JSON goes on",
+		`{"completed":tru}`:                                              "byte 16, in completed: this is not valid JSON",
 		"{\"a\":1}\n{\"a\":2}\n{\"metadata\"":                            "it ends at byte 27, in line 3: was the file cut",
-		`{"a" 1}`:                                                        "byte 6, in a: this is not how JSON goes on",
+		`{"a" 1}`:                                                        "byte 6, in a: this is not valid JSON",
 	} {
 		if doc := read(t, file); doc.Broken == nil || !strings.Contains(doc.Broken.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, doc.Broken, want)

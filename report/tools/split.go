@@ -52,7 +52,7 @@ func isLong(path string) bool {
 // mostSkeleton bounds what of a document is in memory, and an element.
 const mostSkeleton = 256 << 20
 
-var errShape = errors.New("this is not how JSON goes on")
+var errShape = errors.New("this is not valid JSON")
 
 // problem says where the text is not JSON.
 func (s *splitter) problem(err error) error {
@@ -132,7 +132,7 @@ func (s *splitter) value(path string) error {
 		return err
 	}
 	if len(s.skeleton) > mostSkeleton {
-		return fmt.Errorf("more than %d bytes lie outside of lists of requests", mostSkeleton)
+		return fmt.Errorf("it has more than %d bytes outside the lists of requests", mostSkeleton)
 	}
 	s.path = path
 	c, err := s.peek()

@@ -164,7 +164,7 @@ func read(root *os.Root, path string) (File, error) {
 		return File{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return File{}, fmt.Errorf("%q is no file: %w", path, fs.ErrNotExist)
+		return File{}, fmt.Errorf("%q is not a regular file: %w", path, fs.ErrNotExist)
 	}
 	f, err := root.Open(path)
 	if err != nil {

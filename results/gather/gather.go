@@ -21,7 +21,7 @@ const half = ".half-"
 // are not as they were when the run ended are a *checksums.DamagedError, and nothing is left of a copy that failed.
 func Copy(from, into, name string) error {
 	if !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return fmt.Errorf("gathering the results of run %q: that is no name of a folder", name)
+		return fmt.Errorf("gathering the results of run %q: the name is not that of a folder", name)
 	}
 	whole := filepath.Join(into, name)
 	if _, err := os.Stat(whole); err == nil {
@@ -102,7 +102,7 @@ func copyFile(source, target *os.Root, name string) error {
 		return err
 	}
 	if got, _, err := checksums.Sum(out); err != nil || got != want {
-		return errors.Join(err, errors.New("it came out otherwise than it went in"))
+		return errors.Join(err, errors.New("the copy differs from the original"))
 	}
 	return out.Close()
 }

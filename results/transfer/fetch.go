@@ -219,7 +219,7 @@ func (f *fetch) complete(ctx context.Context, file checksums.File, part, sum str
 
 func check(h hash.Hash, sum, part string) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != sum {
-		return errors.Join(fmt.Errorf("what came has checksum %s and not %s: fetch again", got, sum), os.Remove(part))
+		return errors.Join(fmt.Errorf("the copy has checksum %s, not %s; fetch again", got, sum), os.Remove(part))
 	}
 	return nil
 }

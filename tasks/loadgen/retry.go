@@ -116,5 +116,5 @@ func (m *measurement) judged() error {
 	if m.OnInvalid != runplan.InvalidFail && m.OnInvalid != runplan.InvalidRetry || m.invalid == "" {
 		return nil
 	}
-	return step.Exit(contract.ExitInvalid, fmt.Errorf("the measurement must not be believed: %s", m.invalid))
+	return step.Exit(contract.ExitInvalid, fmt.Errorf("the measurement is invalid: %s", m.invalid))
 }

@@ -80,7 +80,8 @@ func (c *Client) findExperiment(ctx context.Context, name string) (id string, de
 	}
 	err = c.get(ctx, "looking for an experiment", "experiments/get-by-name?experiment_name="+url.QueryEscape(name), &out)
 	if err == nil && out.Experiment.ID == "" {
-		err = fmt.Errorf("looking for experiment %q at %s: the answer names none, so it is no MLflow server", name, c.Base)
+		err = fmt.Errorf("looking for experiment %q at %s: the answer names none, so it is not an MLflow server",
+			name, c.Base)
 	}
 	return out.Experiment.ID, out.Experiment.Lifecycle == "deleted", err
 }

@@ -56,7 +56,7 @@ func NewClient(env func(string) string, patience time.Duration) (*Client, error)
 	}
 	address, err := url.Parse(uri)
 	if err != nil { // whose text holds the address
-		return nil, step.Usagef("reading %s: it is no URL", contract.EnvMLflowURI)
+		return nil, step.Usagef("reading %s: it is not a URL", contract.EnvMLflowURI)
 	}
 	if auth.Token == "" && auth.User == "" {
 		auth.User = address.User.Username()

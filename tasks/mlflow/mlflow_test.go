@@ -114,7 +114,7 @@ func TestAServerThatIsNoMLflowIsNamedInOneSentence(t *testing.T) {
 		want    string
 	}{
 		{"a page with 200", answer(200, "<html>welcome</html>"), "not JSON, so no MLflow server: <html>welcome</html>"},
-		{"another JSON API", answer(200, `{"ok":true}`), "so it is no MLflow server"},
+		{"another JSON API", answer(200, `{"ok":true}`), "so it is not an MLflow server"},
 		{"a login page", answer(401, "<html>who are you</html>"), "401 Unauthorized: <html>who"},
 		{"a host check", answer(403, "Invalid Host header - possible DNS rebinding attack detected"), "--allowed-hosts"},
 		{"a broken server that echoes the token",

@@ -22,7 +22,7 @@ func Proxy(base string, d *runplan.Deployment, api runplan.API, env func(string)
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, errors.New("reading endpoint: it is no URL") // which may hold a credential, so it is not shown
+		return nil, errors.New("reading endpoint: it is not a URL") // which may hold a credential, so it is not shown
 	}
 	first := func(name string) string {
 		if v := env(name); v != "" {

@@ -67,7 +67,7 @@ func (r *result) stage(ctx context.Context, in *tools.Imported, doc *tools.Docum
 	}
 	// The date is that of the end: the file is written then.
 	if r.Duration > 1e7 || r.Duration < 0 {
-		return s, fmt.Errorf("reading %q: duration: %g is no number of seconds that a run takes", doc.Path, r.Duration)
+		return s, fmt.Errorf("reading %q: duration: want the seconds of a run, found %g", doc.Path, r.Duration)
 	}
 	end := float64(start.Unix())
 	s.Span(end-r.Duration, end, end-r.Duration, end)

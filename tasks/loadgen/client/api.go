@@ -35,7 +35,7 @@ func NewAPI(plan runplan.API, server wire.Server, key string) (API, error) {
 		runplan.APITriton: parseTriton, runplan.APITGI: parseTGI,
 	}
 	if a.parse = parsers[plan.Type]; a.parse == nil {
-		return API{}, fmt.Errorf("load.api.type %q is not spoken natively: use chat, completions, responses, "+
+		return API{}, fmt.Errorf("load.api.type %q is not supported natively: use chat, completions, responses, "+
 			"messages, embeddings, triton or tgi", plan.Type)
 	}
 	if plan.Type == runplan.APIEmbeddings {

@@ -69,14 +69,14 @@ func tokens(text string) (int, error) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%.40q is no number of tokens", text)
+		return 0, fmt.Errorf("%.40q is not a number of tokens", text)
 	}
 	return count(x)
 }
 
 func count(x float64) (int, error) {
 	if x != math.Trunc(x) || x < 0 || x > math.MaxInt32 {
-		return 0, fmt.Errorf("%v is no number of tokens", x)
+		return 0, fmt.Errorf("%v is not a number of tokens", x)
 	}
 	return int(x), nil
 }

@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 		{name: "a table without the column asked", format: "csv", text: "prompt,b\n1,2\n", output: "n",
 			wantErr: `f: it has no column n: name another output_column; there are "prompt", "b"`},
 		{name: "a length that is none", format: "csv", text: "prompt,output_length\na,1\nb,many\n",
-			wantErr: `f: line 3: "many" is no number of tokens`},
+			wantErr: `f: line 3: "many" is not a number of tokens`},
 		{name: "a row of another width", format: "csv", text: "prompt,b\na\n",
 			wantErr: "f: record on line 2: wrong number of fields"},
 		{name: "an empty cell", format: "csv", text: "prompt,b\na,1\n,2\n",
@@ -86,13 +86,13 @@ func TestFormats(t *testing.T) {
 			format: "jsonl", text: "{\"prompt\":\"a\\nb\",\"output_tokens\":5}\n\n{\"prompt\":\"c\"," +
 				"\"output_tokens\":null}\n{\"prompt\":\"d\",\"output_tokens\":\"9\"}\n", want: "a\nb>:5 | c>:0 | d>:9"},
 		{name: "a line that is no object", format: "jsonl", text: "{\"prompt\":\"a\"}\n[1]\n",
-			wantErr: "f: line 2: it is no JSON object"},
+			wantErr: "f: line 2: it is not a JSON object"},
 		{name: "a line without the column", format: "jsonl", text: "{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n",
 			wantErr: `f: line 2: it has no "prompt", which the first line has`},
 		{name: "a prompt that is no text", format: "jsonl", text: "{\"prompt\":[1]}\n",
-			wantErr: `f: line 1: "prompt" is no text`},
+			wantErr: `f: line 1: "prompt" is not a text`},
 		{name: "half a length", format: "jsonl", text: "{\"prompt\":\"a\",\"output_length\":1.5}\n",
-			wantErr: `f: line 1: "output_length": 1.5 is no number of tokens`},
+			wantErr: `f: line 1: "output_length": 1.5 is not a number of tokens`},
 		{name: "the first question of a conversation", format: "sharegpt", text: sharegpt, want: "one>1 and:0 | three>:0"},
 		{name: "turns of a conversation", format: "sharegpt", text: sharegpt, turns: 3,
 			want: "one>1 and:0; two>2:0 | three>:0"},
@@ -157,7 +157,7 @@ func TestParquet(t *testing.T) {
 		}
 		_, err = Open(context.Background(),
 			runplan.File{Format: "parquet", URL: filepath.Join("testdata", name), PromptColumn: "id"}, Options{})
-		if err == nil || !strings.Contains(err.Error(), "which is no text") {
+		if err == nil || !strings.Contains(err.Error(), "which is not a text") {
 			t.Errorf("%s: a column of numbers: %v", name, err)
 		}
 	}

@@ -17,7 +17,7 @@ func parseJSONL(r io.Reader, want columns, add func(row) error) error {
 	return lines(r, func(line []byte) error {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(line, &fields); err != nil {
-			return fmt.Errorf("it is no JSON object: %w", err)
+			return fmt.Errorf("it is not a JSON object: %w", err)
 		}
 		if prompt == "" {
 			var err error
@@ -40,7 +40,7 @@ func object(fields map[string]json.RawMessage, prompt, output string) (row, erro
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return row{}, fmt.Errorf("%q is no text", prompt)
+		return row{}, fmt.Errorf("%q is not a text", prompt)
 	}
 	out, err := 0, error(nil)
 	if raw = bytes.Trim(fields[output], `"`); len(raw) > 0 && string(raw) != "null" {
@@ -73,7 +73,7 @@ func parseShareGPT(r io.Reader, add func(row) error) error {
 	dec := json.NewDecoder(in)
 	if list {
 		if _, err := dec.Token(); err != nil {
-			return fmt.Errorf("it is no list of conversations: %w", err)
+			return fmt.Errorf("it is not a list of conversations: %w", err)
 		}
 	}
 	for n := 1; !list || dec.More(); n++ {

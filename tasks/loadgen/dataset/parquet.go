@@ -12,12 +12,12 @@ import (
 func parseParquet(r io.ReaderAt, size int64, want columns, add func(row) error) (err error) {
 	defer func() { // the reader trusts what pages say of themselves
 		if p := recover(); p != nil {
-			err = fmt.Errorf("it is no sound Parquet file: %v", p)
+			err = fmt.Errorf("it is a damaged Parquet file: %v", p)
 		}
 	}()
 	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return fmt.Errorf("it is no Parquet file: %w", err)
+		return fmt.Errorf("it is not a Parquet file: %w", err)
 	}
 	names := make([]string, 0, 8)
 	for _, field := range f.Schema().Fields() {
@@ -55,7 +55,7 @@ func flat(schema *parquet.Schema, name string, text bool) (int, error) {
 	kind := leaf.Node.Type().Kind()
 	number := kind == parquet.Int32 || kind == parquet.Int64 || kind == parquet.Double || kind == parquet.Float
 	if text && kind != parquet.ByteArray || !text && !number {
-		return 0, fmt.Errorf("its column %q is of type %s, which is no %s",
+		return 0, fmt.Errorf("its column %q is of type %s, which is not a %s",
 			name, kind, map[bool]string{true: "text", false: "number"}[text])
 	}
 	return leaf.ColumnIndex, nil

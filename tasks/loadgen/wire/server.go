@@ -32,7 +32,7 @@ type Server struct {
 func ParseServer(base string, api runplan.API) (Server, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return Server{}, errors.New("reading endpoint: it is no URL") // which may hold a credential, so it is not shown
+		return Server{}, errors.New("reading endpoint: it is not a URL") // which may hold a credential, so it is not shown
 	}
 	if u.Scheme == "unix" {
 		return unixServer(base, u)
