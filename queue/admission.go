@@ -281,7 +281,7 @@ func (a *Admission) forget(ctx context.Context, pr *tektonv1.PipelineRun) error 
 	before := client.MergeFrom(pr.DeepCopy())
 	delete(pr.Annotations, contract.AnnotationReason)
 	if err := a.client.Patch(ctx, pr, before); err != nil {
-		return fmt.Errorf("telling no more why run %q waits: %w", pr.Name, err)
+		return fmt.Errorf("clearing the reason why run %q waits: %w", pr.Name, err)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (a *Admission) bound(
 	case err == nil && result.RequeueAfter <= conflictRetryDelay, err != nil && passing(err): // nothing is known of the next try
 		return result, err
 	case err != nil:
-		why = strings.TrimPrefix(err.Error(), fmt.Sprintf("letting run %q start: ", pr.Name))
+		why = strings.TrimPrefix(err.Error(), fmt.Sprintf("starting run %q: ", pr.Name))
 	}
 	wl, reading := a.workload(ctx, pr)
 	if reading != nil || wl == nil || !admitted(wl) {

@@ -28,7 +28,7 @@ type refusing struct {
 
 func (r *refusing) Access(ask target.Ask) (target.Grant, error) {
 	if string(ask.UID) == r.run {
-		return target.Grant{}, errors.New(`there is no namespace "bench" on it`)
+		return target.Grant{}, errors.New(`the target has no namespace "bench"`)
 	}
 	return r.lender.Access(ask)
 }
@@ -138,7 +138,7 @@ func TestARunThatCannotBeLetStartLetsOthersGoFirst(t *testing.T) {
 			local := w.local(w.Client)
 			local.Accessor = &refusing{w.lender, "a"}
 			w.opts.Targets.Put(local)
-		}, `there is no namespace "bench" on it`, false},
+		}, `the target has no namespace "bench"`, false},
 		{"access to its target is refused", func(w *world) {
 			w.refuse("create Secret bflow-a-target", denied())
 		}, "denied the request", false},

@@ -40,22 +40,22 @@ type starter struct {
 // leaves the run pending, and the start is tried again.
 func (s *starter) start(ctx context.Context, pr *tektonv1.PipelineRun, nodes map[string]string) error {
 	if run.Cancelling(pr) {
-		return fmt.Errorf("letting run %q start: it is being cancelled", pr.Name)
+		return fmt.Errorf("starting run %q: it is being cancelled", pr.Name)
 	}
 	name := nodes[contract.LabelTarget]
 	if name == "" { // a run that asks for nothing gets no flavor
 		name = run.Target(pr)
 	}
 	if _, err := s.access.Put(ctx, name, pr); err != nil {
-		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+		return fmt.Errorf("starting run %q: %w", pr.Name, err)
 	}
 	if s.gate != nil { // last: between its word and the start lies one patch
 		if err := s.gate.MayStart(ctx, pr); err != nil {
-			return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+			return fmt.Errorf("starting run %q: %w", pr.Name, err)
 		}
 	}
 	if err := s.fence(name, pr); err != nil {
-		return fmt.Errorf("letting run %q start: %w", pr.Name, err)
+		return fmt.Errorf("starting run %q: %w", pr.Name, err)
 	}
 	run.Identify(pr) // for its tasks and their pods to inherit
 	withLabel(pr, contract.LabelTarget, name)

@@ -110,7 +110,7 @@ func (r *StatusReconciler) writeStatus(ctx context.Context, name string, now tar
 }
 
 // lostTarget is the status of a target whose credentials the controller does not have.
-const lostTarget = "Secret %s in %s is missing or cannot be read; bflow target add with the same name makes it anew"
+const lostTarget = "Secret %s in %s is missing or cannot be read; bflow target add with the same name recreates it"
 
 // writeLost writes that once, where something is written of the target: who removes a target removes that too.
 func (r *StatusReconciler) writeLost(ctx context.Context, name string) error {

@@ -52,7 +52,7 @@ func TestWhatIsSeenIsWritten(t *testing.T) {
 	step("one that is in sight", true, target.Status{Up: true, Since: since, Version: "v1.34.4", Complete: true, Nodes: 1,
 		Devices: map[string]target.DeviceCount{gpu: {Total: 8, Free: 5, Foreign: 3, Product: "bflow.dev/gpu-h100"}}})
 	targets.Drop("far")
-	gone := target.Status{Since: clk.Now().UTC(), Why: "Secret bflow-target-far in bflow-system is missing or cannot be read; bflow target add with the same name makes it anew"}
+	gone := target.Status{Since: clk.Now().UTC(), Why: "Secret bflow-target-far in bflow-system is missing or cannot be read; bflow target add with the same name recreates it"}
 	step("one whose Secret is gone", true, gone)
 	clk.SetTime(clk.Now().Add(time.Hour))
 	step("it is gone for longer", false, gone)

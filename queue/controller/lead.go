@@ -107,7 +107,7 @@ func (l *lead) awake() error {
 	l.asked = now
 	l.looks++
 	if !l.woke.IsZero() && passed(l.woke, now) < l.rest {
-		return errors.New("this replica stood still, and does not lead until its caches have caught up")
+		return errors.New("this replica was suspended, and does not lead until its caches have caught up")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (l *lead) write(record resourcelock.LeaderElectionRecord, send func() error
 		l.note(time.Time{})
 	}
 	if ours && !l.mayTake() {
-		return errors.New("the lease can be had; this replica takes it when it looks again, since its caches may be behind until then")
+		return errors.New("the lease is free; this replica takes it at its next check, because its caches may be stale until then")
 	}
 	sent := l.clock.Now()
 	err := send()

@@ -165,7 +165,7 @@ func TestAReplicaThatStoodStillDoesNotTakeOverAtOnce(t *testing.T) {
 	e.pass(time.Minute)
 	for _, after := range []time.Duration{0, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
 		e.pass(after)
-		if err := e.ask(); err == nil || !strings.Contains(err.Error(), "stood still") {
+		if err := e.ask(); err == nil || !strings.Contains(err.Error(), "was suspended") {
 			t.Errorf("%s later it learns who leads: %v", after, err)
 		}
 	}

@@ -62,7 +62,7 @@ func ParseQuantity(name, text string) (resource.Quantity, error) {
 	}
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return resource.Quantity{}, fmt.Errorf("%q is no quantity", text)
+		return resource.Quantity{}, fmt.Errorf("%q is not a quantity", text)
 	}
 	if (IsDevice(name) || IsProduct(name)) && q.CmpInt64(MostDevices) > 0 {
 		return resource.Quantity{}, fmt.Errorf("%q is more than the %d devices that a run may ask for; ask for what one run needs",

@@ -230,7 +230,7 @@ func TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused(t *testing.T) {
 		{"the name of another run", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRun] = "other" },
 			"label bflow.dev/run is written by bflow-controller only"},
 		{"a release, whose pods are a server's", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRelease] = "other" },
-			"label bflow.dev/release is none that a run may carry"},
+			"label bflow.dev/release is not one that a run may carry"},
 		{"an owner", func(pr *tektonv1.PipelineRun) { pr.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} },
 			"it has an owner or a finalizer"},
 	} {

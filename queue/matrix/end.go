@@ -164,7 +164,7 @@ func (r *Reconciler) guard(ctx context.Context, cr *tektonv1beta1.CustomRun) err
 	before := client.MergeFromWithOptions(cr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	cr.Finalizers = append(slices.Clone(cr.Finalizers), contract.FinalizerMatrix)
 	if err := r.client.Patch(ctx, cr, before); err != nil {
-		return fmt.Errorf("taking it up: %w", err)
+		return fmt.Errorf("adding its finalizer: %w", err)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (r *Reconciler) close(ctx context.Context, cr *tektonv1beta1.CustomRun, run
 	before := client.MergeFromWithOptions(cr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	cr.Finalizers = slices.DeleteFunc(slices.Clone(cr.Finalizers), func(f string) bool { return f == contract.FinalizerMatrix })
 	if err := r.client.Patch(ctx, cr, before); err != nil {
-		return fmt.Errorf("letting it go: %w", err)
+		return fmt.Errorf("removing its finalizer: %w", err)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (r *Reconciler) plan(ctx context.Context, cr *tektonv1beta1.CustomRun, cm *
 		return err
 	}
 	if !there.DeletionTimestamp.IsZero() {
-		return apierrors.NewConflict(corev1.Resource("configmaps"), cm.Name, fmt.Errorf("it is just going"))
+		return apierrors.NewConflict(corev1.Resource("configmaps"), cm.Name, fmt.Errorf("it is being deleted"))
 	}
 	return r.adopt(ctx, cr, there)
 }

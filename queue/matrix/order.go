@@ -40,7 +40,7 @@ func orderOf(cr *tektonv1beta1.CustomRun) (order, error) {
 	}
 	o := order{root: text[contract.ParamPlans], mlflow: text[contract.ParamMLflowRun]}
 	if !rootDigest.MatchString(o.root) {
-		return o, fmt.Errorf("reading param %q: %q is no digest of points; compile the matrix again", contract.ParamPlans, o.root)
+		return o, fmt.Errorf("reading param %q: %q is not a digest of points; compile the matrix again", contract.ParamPlans, o.root)
 	}
 	for _, p := range []struct {
 		name      string
@@ -53,7 +53,7 @@ func orderOf(cr *tektonv1beta1.CustomRun) (order, error) {
 	} {
 		n, err := strconv.Atoi(text[p.name])
 		if err != nil || n < p.low || n > p.high {
-			return o, fmt.Errorf("reading param %q: %q is no number from %d to %d", p.name, text[p.name], p.low, p.high)
+			return o, fmt.Errorf("reading param %q: %q is not a number from %d to %d", p.name, text[p.name], p.low, p.high)
 		}
 		*p.into = n
 	}

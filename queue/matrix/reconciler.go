@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	result, err := r.advance(ctx, cr, mine)
 	if err := errors.Join(refused, err); err != nil {
-		return r.again(fmt.Errorf("looking after matrix %q: %w", nameOf(cr), err))
+		return r.again(fmt.Errorf("reconciling matrix %q: %w", nameOf(cr), err))
 	}
 	return result, nil
 }

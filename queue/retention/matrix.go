@@ -60,7 +60,7 @@ func (m *Matrices) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	again, err := m.expire(ctx, g)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("letting matrix %q go: %w", parent.Name, err)
+		return ctrl.Result{}, fmt.Errorf("expiring matrix %q: %w", parent.Name, err)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }

@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	kept, err := r.deleteExpired(ctx, attempts, last, d)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("letting go of what run %q has left: %w", req.Name, err)
+		return ctrl.Result{}, fmt.Errorf("deleting what run %q has left: %w", req.Name, err)
 	}
 	if kept {
 		return ctrl.Result{RequeueAfter: unsavedRecheckInterval}, nil

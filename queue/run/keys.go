@@ -157,7 +157,7 @@ func CheckSubmittedKeys(labels, annotations map[string]string) error {
 			switch {
 			case !NeedsKeyRule(name) || rule.BySubmitter():
 			case !known:
-				return fmt.Errorf("%s is none that a run may carry", key)
+				return fmt.Errorf("%s is not one that a run may carry", key)
 			default:
 				return fmt.Errorf("%s is written by %s only", key, contract.AccountController)
 			}

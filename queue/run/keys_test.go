@@ -96,9 +96,9 @@ func TestWhatWhoeverSubmitsARunMustNotWrite(t *testing.T) {
 		{name: "keys of others", labels: map[string]string{"tekton.dev/pipeline": "p", "team": "a"}, annotations: map[string]string{"kubectl.kubernetes.io/x": "y"}},
 		{name: "that it was freed", annotations: map[string]string{contract.AnnotationFreed: "now"}, want: "annotation bflow.dev/freed is written by bflow-controller only"},
 		{name: "whose devices it has", labels: map[string]string{contract.LabelRun: "other"}, want: "label bflow.dev/run is written by bflow-controller only"},
-		{name: "a key of its own", labels: map[string]string{"bflow.dev/mine": "x"}, want: "label bflow.dev/mine is none that a run may carry"},
-		{name: "a label as an annotation", annotations: map[string]string{contract.LabelTarget: "x"}, want: "annotation bflow.dev/target is none that a run may carry"},
-		{name: "a gate of Kueue", annotations: map[string]string{"kueue.x-k8s.io/admission-gated-by": "x"}, want: "annotation kueue.x-k8s.io/admission-gated-by is none that a run may carry"},
+		{name: "a key of its own", labels: map[string]string{"bflow.dev/mine": "x"}, want: "label bflow.dev/mine is not one that a run may carry"},
+		{name: "a label as an annotation", annotations: map[string]string{contract.LabelTarget: "x"}, want: "annotation bflow.dev/target is not one that a run may carry"},
+		{name: "a gate of Kueue", annotations: map[string]string{"kueue.x-k8s.io/admission-gated-by": "x"}, want: "annotation kueue.x-k8s.io/admission-gated-by is not one that a run may carry"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := run.CheckSubmittedKeys(row.labels, row.annotations)

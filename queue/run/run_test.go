@@ -125,7 +125,7 @@ func TestDemand(t *testing.T) {
 		{"resources by name", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
 		{"nothing", ``, ""},
 		{"no JSON", `4 GPUs`, `reading annotation "bflow.dev/requests": invalid character 'G' after top-level value; want JSON such as {"nvidia.com/gpu":"4"}`},
-		{"no quantity", `{"nvidia.com/gpu":"four"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "four" is no quantity`},
+		{"no quantity", `{"nvidia.com/gpu":"four"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "four" is not a quantity`},
 		{"more than any cluster has", `{"nvidia.com/gpu":"100000000"}`,
 			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "100000000" is more than the 1000000 devices that a run may ask for; ask for what one run needs`},
 		{"a number of a billion digits", `{"memory":"1e999999999"}`,

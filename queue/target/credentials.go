@@ -101,7 +101,7 @@ func ReadCredentials(s *corev1.Secret) (Credentials, error) {
 	var missing []error
 	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "", "key " + contract.KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + contract.KeyToken: c.Token == ""} {
 		if empty {
-			missing = append(missing, fmt.Errorf("reading Secret %q: it has no %s; bflow target add makes it anew", s.Name, key))
+			missing = append(missing, fmt.Errorf("reading Secret %q: it has no %s; bflow target add with the same name recreates it", s.Name, key))
 		}
 	}
 	return c, errors.Join(missing...)
@@ -156,7 +156,7 @@ func NewKubeconfig(cluster clientcmdapi.Cluster, aliases map[string]string) ([]b
 	}
 	server, err := url.Parse(cluster.Server)
 	if err != nil || server.Host == "" {
-		return nil, fmt.Errorf("reading the address of the cluster: %q is no URL", cluster.Server)
+		return nil, fmt.Errorf("reading the address of the cluster: %q is not a URL", cluster.Server)
 	}
 	to := clientcmdapi.Cluster{TLSServerName: cluster.TLSServerName, InsecureSkipTLSVerify: cluster.InsecureSkipTLSVerify,
 		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression}

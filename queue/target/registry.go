@@ -52,7 +52,7 @@ func (r *Registry) Find(name string) (Target, error) {
 	defer r.mu.Unlock()
 	found, ok := r.targets[name]
 	if !ok {
-		return Target{}, fmt.Errorf("finding target %q: the controller knows %s only; bflow target add makes it known",
+		return Target{}, fmt.Errorf("finding target %q: the controller knows only %s; add it with bflow target add",
 			name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(r.targets)), ", "), "none"))
 	}
 	return found, nil

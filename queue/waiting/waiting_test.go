@@ -97,7 +97,7 @@ func TestWords(t *testing.T) {
 	reserved := condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "")
 	waits := pending(kueue.WorkloadQuotaReservedReasonWaitingForQuota, "couldn't assign flavors to pod set run: insufficient unused quota")
 	admitted := condition(kueue.WorkloadAdmitted, "True", "Admitted", "")
-	unstarted := condition(kueue.WorkloadEvicted, "True", kueue.WorkloadEvictedByPodsReadyTimeout, `there is no namespace "bench" on it`)
+	unstarted := condition(kueue.WorkloadEvicted, "True", kueue.WorkloadEvictedByPodsReadyTimeout, `the target has no namespace "bench"`)
 	again := func(wl *kueue.Workload) {
 		wl.Status.RequeueState = &kueue.RequeueState{RequeueAt: &metav1.Time{Time: time.Unix(300, 0)}}
 	}
@@ -121,12 +121,12 @@ func TestWords(t *testing.T) {
 			}}, 0},
 		{"deactivated", KindDeactivated, `Taken out of the queue: its Workload is deactivated`, []edit{waits, inactive}, 0},
 		{"sent back, and giving its quota back", KindSentBack,
-			`Sent back, so that others go first: it was admitted and could not be started: there is no namespace "bench" on it`,
+			`Sent back, so that others go first: it was admitted and could not be started: the target has no namespace "bench"`,
 			[]edit{reserved, admitted, unstarted}, 0},
 		{"sent back, and not queued for a while", KindSentBack, `Sent back, so that others go first: it was admitted and could not be started: ` +
-			`there is no namespace "bench" on it; it queues again at 00:05:00 UTC`, []edit{pending("Pending", ""), unstarted, again}, 4},
+			`the target has no namespace "bench"; it queues again at 00:05:00 UTC`, []edit{pending("Pending", ""), unstarted, again}, 4},
 		{"sent back, and queued again", KindNext, `Next in queue "local", waits for 4 nvidia.com/gpu; ` +
-			`it was admitted before and could not be started: there is no namespace "bench" on it`, []edit{waits, unstarted}, 1},
+			`it was admitted before and could not be started: the target has no namespace "bench"`, []edit{waits, unstarted}, 1},
 		{"admitted again", KindStarting, `Admitted; it starts now`, []edit{reserved, admitted}, 0},
 		{"not looked at yet", KindNoController, `Place 2 in queue "local", waits for 4 nvidia.com/gpu`, nil, 2},
 	} {

@@ -123,7 +123,7 @@ func Decode(text string, points int) ([]Outcome, error) {
 				return nil, fmt.Errorf("reading the outcomes of a matrix: more than its %d points", points)
 			}
 		case bytes.IndexByte([]byte(".opfFiInNcds"), c) < 0:
-			return nil, fmt.Errorf("reading the outcomes of a matrix: %q is no outcome", c)
+			return nil, fmt.Errorf("reading the outcomes of a matrix: %q is not an outcome", c)
 		default:
 			for range max(n, 1) {
 				all = append(all, Outcome(c))
