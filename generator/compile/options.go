@@ -14,11 +14,8 @@ const (
 	OpenShift  = "openshift"
 )
 
-// Defaults of what neither the plan nor an option names.
-const (
-	DefaultImagePrefix    = "localhost/bflow" // images that were built here and loaded into a node
-	DefaultServiceAccount = "bflow-runner"    // made by bootstrap
-)
+// DefaultImagePrefix is that of images which were built here and loaded into a node.
+const DefaultImagePrefix = "localhost/bflow"
 
 // Options are what a compilation depends on besides the plan. The zero value is ready to use.
 type Options struct {

@@ -193,7 +193,7 @@ func account(plan *runplan.RunPlan) string {
 	if plan.Target.ServiceAccount != "" {
 		return plan.Target.ServiceAccount
 	}
-	return DefaultServiceAccount
+	return contract.AccountRunner
 }
 
 func (c *compiler) taskRunTemplate(plan *runplan.RunPlan) tektonv1.PipelineTaskRunTemplate {

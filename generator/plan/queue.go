@@ -40,7 +40,7 @@ func (p *point) queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.Run
 func targetOf(s *spec.ExperimentSpec, cluster spec.ClusterAt, namespace string) runplan.Target {
 	t := runplan.Target{
 		Name: "local", Namespace: orElse(cluster.Namespace, namespace),
-		ServiceAccount: orElse(s.ServiceAccount, "bflow-runner"), // the account that bootstrap makes
+		ServiceAccount: orElse(s.ServiceAccount, contract.AccountRunner),
 		HostAliases:    s.TargetCluster.HostAliases,
 	}
 	switch {

@@ -14,7 +14,7 @@ type ExperimentSpec struct {
 	BenchmarkProfile  Axis[string] `json:"benchmark_profile,omitempty" doc:"name of a BenchmarkProfile; optional if load is given"`
 	MetricsProfile    Axis[string] `json:"metrics_profile,omitempty" default:"detailed" doc:"name of a MetricsProfile with the queries to run after the load"`
 	Namespace         string       `json:"namespace,omitempty" is:"label" implied:"benchflow" doc:"namespace of all objects; overrides the profile's"`
-	ServiceAccount    string       `json:"service_account,omitempty" is:"subdomain" implied:"benchflow-runner" doc:"service account of the pipeline pods, not of the model pods; on a cluster it must be labelled for runs"`
+	ServiceAccount    string       `json:"service_account,omitempty" is:"subdomain" implied:"bflow-runner" doc:"service account of the pipeline pods, not of the model pods; on a cluster it must be labelled for runs"`
 	TTLSeconds        *int64       `json:"ttl_seconds_after_finished,omitempty" min:"0" implied:"--keep-runs of bflow bootstrap" unit:"s" doc:"how long to keep a finished run on its cluster; it is kept at least until its results are fetched or pushed"`
 	Stages            Phases       `json:"stages,omitempty" doc:"phases to run"`
 	MLflow            MLflow       `json:"mlflow,omitempty" doc:"where to track results"`

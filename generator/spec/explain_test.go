@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bflow.dev/bflow/runplan/contract"
 )
 
 func TestExplain(t *testing.T) {
@@ -18,6 +20,9 @@ func TestExplain(t *testing.T) {
 			Explanation{Type: "duration", Default: "3h", Unit: "duration: h, m, s, ms", Meaning: "timeout of the whole run"}},
 		{"a default that is resolved later", "Experiment.spec.namespace",
 			Explanation{Type: "text", Default: "benchflow", Range: "at most 63 lower-case letters, digits and inner -", Meaning: "namespace of all objects; overrides the profile's"}},
+		{"the account of the pods of a run", "experiment.spec.service_account",
+			Explanation{Type: "text", Default: contract.AccountRunner, Range: "a name of lower-case letters, digits, - and .",
+				Meaning: "service account of the pipeline pods, not of the model pods; on a cluster it must be labelled for runs"}},
 		{"an axis", "experiment.spec.overrides.scale.replicas",
 			Explanation{Type: "integer or list of integer", Range: "at least 1", Axis: true, Meaning: "number of model pods"}},
 		{"an alias and an enum", "deploymentprofile.spec.runtime.pvc_mounts[0].access_mode",
