@@ -8,8 +8,8 @@ type Options struct {
 	EPPConfig         string             `json:"epp_config,omitempty" doc:"configuration of the endpoint picker, as YAML text with {{ variable }}; not for isvc"`
 	EPPVerbosity      *int               `json:"epp_verbosity,omitempty" min:"0" doc:"log level of the endpoint picker; not for isvc"`
 	StartupProbe      *Probe             `json:"startup_probe,omitempty" doc:"rhoai LLM service: fields merged over the default startup probe; false removes it"`
-	MooncakeStore     *MooncakeStore     `json:"mooncake_store,omitempty" doc:"rhoai LLM service: distributed KV cache"`
-	StorageOffloading *StorageOffloading `json:"storage_offloading,omitempty" doc:"llm-d 0.6 or later: KV cache offloading to shared storage"`
+	MooncakeStore     *MooncakeStore     `json:"mooncake_store,omitempty" doc:"distributed KV cache; rhoai LLM service only"`
+	StorageOffloading *StorageOffloading `json:"storage_offloading,omitempty" doc:"KV cache offloading to shared storage; llm-d 0.6 or later only"`
 	Accelerator       string             `json:"accelerator,omitempty" doc:"llm-d: image family if tag accelerator is not set"`
 	InfraProvider     string             `json:"infra_provider,omitempty" doc:"llm-d: gke selects the variant for GKE"`
 }
