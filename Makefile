@@ -31,7 +31,7 @@ images: build ## build the images of every program into bflow-images/, for linux
 test: ## run the unit tests; WITHOUT='PACKAGES' leaves some out
 	$(GO_TEST) -timeout 40m $(if $(WITHOUT),$$($(GO) list ./... | grep -vxF "$$($(GO) list $(WITHOUT))"),./...)
 
-race: ## run the packages that do much at the same time under the race detector; RACE='PACKAGES' runs others
+race: ## test the concurrent packages under the race detector; RACE='PACKAGES' runs others
 	CGO_ENABLED=1 $(GO_TEST) -race -timeout 40m $(RACE)
 
 lint: ## gofmt, go vet and the pinned linters, of Go and of workflows
@@ -40,14 +40,14 @@ lint: ## gofmt, go vet and the pinned linters, of Go and of workflows
 	$(TOOL) golangci-lint run --allow-serial-runners ./...
 	$(TOOL) actionlint -shellcheck= -pyflakes=
 
-generate: ## write the generated files anew
+generate: ## rewrite the generated files
 	$(GO) generate ./...
 
 verify: generate ## fail when a generated file or go.mod is not up to date
 	$(GO) mod tidy -diff
 	git diff --exit-code
 
-demo: build ## run the shipped demo on this machine, about a minute and a half
+demo: build ## run the shipped demo on this machine, about a minute
 	bin/bflow run --local examples/demo.yaml
 
 docs-picture: build ## run the demo and take a picture of its report for the README, with Chromium on an idle machine
@@ -61,7 +61,7 @@ bench: ## print the benchmark figures, those of exports and imports, and the goa
 bench-peers: ## compare load-gen with GuideLLM, AIPerf and inference-perf from PyPI, about 15 minutes; BFLOW_PEERS=DIR keeps their environments
 	$(GO) run ./bench/peers $(PEERS)
 
-bench-validity: ## hold what load-gen says of its own numbers against the packets on the wire, as root, about 100 minutes; VALIDITY='-results FILE' goes on
+bench-validity: ## compare load-gen's judgement of its own numbers with the packets on the wire, as root, about 100 minutes; VALIDITY='-results FILE' continues
 	$(GO) run ./bench/validity $(VALIDITY)
 
 soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' is the short one
@@ -76,7 +76,7 @@ e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (
 e2e-full: build ## the same with every row, and ten minutes of the soak
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-runs e2e-rights E2E_ROWS=; $(MAKE) e2e-soaking SOAK_FOR=10m
 
-e2e-soak: build ## random runs and faults on the clusters of make e2e for SOAK_FOR (1h), judged by what their watches tell; BFLOW_SOAK_SEED replays
+e2e-soak: build ## random runs and faults on the clusters of make e2e for SOAK_FOR (1h), judged by what watches see; BFLOW_SOAK_SEED replays
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-soaking
 
 e2e-runs: # the tests alone, where the variables of docs/e2e.md are set; they themselves wait for their turns, not go test

@@ -12,7 +12,7 @@ const nameEndpoint = "endpoint"
 // endpoint is a server that is there already. No file names it as its platform: target.base_url does.
 func endpoint() Platform {
 	return Platform{
-		Name: nameEndpoint, About: "a server that runs already (target.base_url)",
+		Name: nameEndpoint, About: "a server that is already running (target.base_url)",
 		Requests: func(*runplan.Deployment) (map[string]int, error) { return nil, nil },
 		Pods:     func(*runplan.Deployment) int { return 0 },
 		Endpoint: func(d *runplan.Deployment, _ string) Address { return Address{URL: d.Endpoint.BaseURL} },
