@@ -2,6 +2,7 @@ package platform
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,7 +50,7 @@ func TestADeploymentIsServedByItsPlatformOrByAnEndpoint(t *testing.T) {
 		}
 	}
 	if _, err := All().Of(&runplan.Deployment{Platform: "nomad"}); err == nil ||
-		err.Error() != `platform "nomad" is unknown; use one of rhaiis, rhoai, llm-d, kubernetes` {
+		err.Error() != `platform "nomad" is unknown; use one of `+strings.Join(All().Names(), ", ") {
 		t.Errorf("an unknown platform: %v", err)
 	}
 }

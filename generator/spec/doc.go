@@ -1,6 +1,6 @@
 // Package spec reads experiment files: kinds, strict loading, defaults, validation, and the profile catalogue. It
 // reads files and nothing else: no network, no process, no clock. Package plan handles the matrix and resolved plans,
-// package load the options of other load tools.
+// package load the native load block, and the packages below load/tool the blocks of other load tools.
 //
 // The types are the format. Their struct tags drive the decoder, Explain and Schema alike:
 //

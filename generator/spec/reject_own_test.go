@@ -1,8 +1,16 @@
 package spec
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/load/shape"
+)
 
 func wrongOwnRows() []row {
+	keys := shape.Keys()
+	last := len(keys) - 1
+	oneShape := "want one of " + strings.Join(keys[:last], ", ") + " and " + keys[last]
 	return []row{
 		{"a tag has no name of a credential",
 			"mlflow: {tags: {team: a, api_key: s3cr}}",
@@ -112,10 +120,10 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"t.yaml:5:9: spec.load: want stages, sweep or search, found none of them"},
 		{"a stage has a shape",
 			"load: {stages: [{duration: 5s}]}",
-			"t.yaml:5:19: spec.load.stages[0]: want one of concurrency, rate, schedule, throughput and synchronous, found 0 of them"},
+			"t.yaml:5:19: spec.load.stages[0]: " + oneShape + ", found 0 of them"},
 		{"a stage has one shape",
 			"load: {stages: [{rate: 1, concurrency: 2, duration: 5s}]}",
-			"t.yaml:5:19: spec.load.stages[0]: want one of concurrency, rate, schedule, throughput and synchronous, found 2 of them"},
+			"t.yaml:5:19: spec.load.stages[0]: " + oneShape + ", found 2 of them"},
 		{"a stage ends",
 			"load: {stages: [{rate: 1}]}",
 			"t.yaml:5:19: spec.load.stages[0]: the stage never ends; set duration or requests"},

@@ -1,6 +1,11 @@
 package spec
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"bflow.dev/bflow/platform"
+)
 
 func wrongDeploymentRows() []row {
 	return []row{
@@ -9,7 +14,8 @@ func wrongDeploymentRows() []row {
 			"t.yaml:1:1: spec: required field is missing"},
 		{"a platform is known",
 			"platform: rhaii",
-			`t.yaml:5:13: spec.platform: want one of "rhaiis", "rhoai", "llm-d", "kubernetes", found "rhaii" (did you mean "rhaiis"?)`},
+			`t.yaml:5:13: spec.platform: want one of "` + strings.Join(platform.All().Names(), `", "`) +
+				`", found "rhaii" (did you mean "rhaiis"?)`},
 		{"a mode belongs to its platform",
 			"platform: rhoai\nmode: raw-vllm",
 			`t.yaml:6:9: spec.mode: platform rhoai has modes ["isvc" "distributed-default" "approximate-prefix-cache" "precise-prefix-cache"], found "raw-vllm"`},
