@@ -1,12 +1,11 @@
 // Package vllmbench holds what is known of `vllm bench serve`, and of benchmark_serving.py of the project InferenceMAX,
-// whose words are the same but for one with another meaning: the block of a profile, the command line, and how the tool
-// is run.
+// whose words are the same but for one with another meaning: the block of a profile, the command line, how the tool is
+// run, and its result file, which is written and read: one object per load value, one per line where there are several.
 package vllmbench
 
 import (
 	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
-	results "bflow.dev/bflow/report/tools/vllmbench"
 )
 
 // Name is the tool in profiles and plans.
@@ -46,8 +45,8 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read,
-		Formats: map[string]tools.Format{Format: results.Write, FormatDetailed: results.WriteDetailed},
+		Looks: Looks, Read: Read,
+		Formats: map[string]tools.Format{Format: Write, FormatDetailed: WriteDetailed},
 		Lacks:   []string{"sched_lag"},
 	}
 }

@@ -13,6 +13,7 @@ const vllm = `{"date":"20261121-101500","endpoint_type":"openai-chat","backend":
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(vllm + "}"))
-	f.Add([]byte(vllm + `,"input_lens":[10,10,10],"output_lens":[4,3,0],"ttfts":[0.05,0.06,0],"itls":[[0.01,0.01,0.01],[0.01,0.012],[]],"start_times":[100.5,100.6,100.7],"errors":["","","x"]}`))
+	f.Add([]byte(vllm + `,"input_lens":[10,10,10],"output_lens":[4,3,0],"ttfts":[0.05,0.06,0],` +
+		`"itls":[[0.01,0.01,0.01],[0.01,0.012],[]],"start_times":[100.5,100.6,100.7],"errors":["","","x"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) { importstest.Read(t, "vllm-bench", "result.json", data) })
 }

@@ -1,5 +1,3 @@
-// Package vllmbench writes and reads the result file of `vllm bench serve`: one object per load value, one per line
-// where there are several. Times of summaries are ms, those of the lists of requests s.
 package vllmbench
 
 import (

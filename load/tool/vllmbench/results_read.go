@@ -13,9 +13,6 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Tool is the name of the tool in plans.
-const Tool = "vllm-bench"
-
 // Looks says whether a document has the shape of a result.
 func Looks(doc tools.Document) bool {
 	var r struct {
@@ -28,7 +25,7 @@ func Looks(doc tools.Document) bool {
 
 // Read reads results: files of one object each, or of one per line.
 func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
-	in := &tools.Imported{Tool: Tool, TokenCountSource: "usage", Notes: []string{
+	in := &tools.Imported{Tool: Name, TokenCountSource: "usage", Notes: []string{
 		"vllm bench paces on the wall clock, and its latencies begin after its own wait for a slot: " +
 			"no latency from the intended send exists",
 		"e2e_last_token ends at the last chunk with choices; its rates are over the whole run, drain included"}}

@@ -56,7 +56,7 @@ func TestAResultIsWrittenAsItWasRead(t *testing.T) {
 func TestWhatWeWriteIsReadWhole(t *testing.T) {
 	for _, format := range []string{"vllm-bench", "vllm-bench-detailed"} {
 		t.Run(format, func(t *testing.T) {
-			path := "../../export/testdata/golden/" + format + "/vllm-bench.json"
+			path := "../../../report/export/testdata/golden/" + format + "/vllm-bench.json"
 			written, _ := again(t, path, true)
 			want, err := os.ReadFile(path)
 			if err != nil {

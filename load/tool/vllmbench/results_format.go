@@ -10,7 +10,8 @@ import (
 )
 
 // result is one load value. Its members are in the order of their names, as they are written; a reader takes those that
-// are marked as needed. Counts are numbers as JSON has them: releases differ in which they write as 1.0.
+// are marked as needed. Counts are numbers as JSON has them: releases differ in which they write as 1.0. Times of
+// summaries are in ms.
 type result struct {
 	Backend      string   `json:"backend" need:"yes"`
 	Burstiness   factor   `json:"burstiness"`
