@@ -83,7 +83,8 @@ func fromMetric(unit string, m report.Metric) result {
 
 // quantiles are the places of our quantiles.
 func (r *result) quantiles() map[string]**float64 {
-	return map[string]**float64{"p1": &r.P1, "p5": &r.P5, "p10": &r.P10, "p25": &r.P25, "p50": &r.P50, "p75": &r.P75, "p90": &r.P90, "p95": &r.P95, "p99": &r.P99}
+	return map[string]**float64{"p1": &r.P1, "p5": &r.P5, "p10": &r.P10, "p25": &r.P25, "p50": &r.P50, "p75": &r.P75,
+		"p90": &r.P90, "p95": &r.P95, "p99": &r.P99}
 }
 
 func scalar(unit string, v float64) result { return result{Unit: unit, Avg: &v} }
@@ -114,10 +115,12 @@ func distributions(s *tools.Stage) []named {
 // scalars are the numbers of the whole run; rates are over the whole run, drain included.
 func scalars(s *tools.Stage) []named {
 	ok, dropped := s.Counts.ByStatus[report.StatusOK], s.Counts.ByStatus[report.StatusDropped]
-	bad := s.Counts.ByStatus[report.StatusFailed] + s.Counts.ByStatus[report.StatusTimeout] + s.Counts.ByStatus[report.StatusEmpty] + dropped
+	bad := s.Counts.ByStatus[report.StatusFailed] + s.Counts.ByStatus[report.StatusTimeout] +
+		s.Counts.ByStatus[report.StatusEmpty] + dropped
 	out := []named{{"request_count", "Request Count", scalar("requests", float64(ok))},
 		{"completed_request_count", "Completed Requests (Success + Error)", scalar("requests", float64(ok+bad))},
-		{"total_isl", "Total ISL", scalar("tokens", float64(s.Tokens.In))}, {"total_osl", "Total OSL", scalar("tokens", float64(s.Tokens.Out))},
+		{"total_isl", "Total ISL", scalar("tokens", float64(s.Tokens.In))},
+		{"total_osl", "Total OSL", scalar("tokens", float64(s.Tokens.Out))},
 		{"total_output_tokens", "Total Output Tokens", scalar("tokens", float64(s.Tokens.Out))},
 		{"benchmark_duration", "Benchmark Duration", scalar("sec", duration(s))}}
 	if bad > 0 { // clean runs leave it out

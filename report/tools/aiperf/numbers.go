@@ -29,7 +29,8 @@ func (r result) metric(unit string) (report.Metric, bool) {
 	if unit == "ms" || unit == "ms_per_token" {
 		factor = toMS(r.Unit)
 	}
-	m := report.Metric{Unit: unit, N: *r.Count, Mean: *r.Avg * factor, Sum: *r.Avg * factor * float64(*r.Count), Quantiles: map[string]float64{}}
+	m := report.Metric{Unit: unit, N: *r.Count, Mean: *r.Avg * factor, Sum: *r.Avg * factor * float64(*r.Count),
+		Quantiles: map[string]float64{}}
 	if r.Std != nil {
 		m.Stdev = *r.Std * factor
 	}
@@ -66,7 +67,8 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 	}
 	ok, bad := count("request_count"), count("error_request_count")
 	if n := count("osl_mismatch_count"); n > 0 {
-		in.Note("%d requests have not the number of tokens that was asked for: AIPerf counts a stream that broke off or brought an error event as success", n)
+		in.Note("%d requests have not the number of tokens that was asked for: "+
+			"AIPerf counts a stream that broke off or brought an error event as success", n)
 	}
 	s.Counts = report.Counts{ByStatus: map[string]int{}, Total: ok + bad, All: ok + bad}
 	for status, n := range map[string]int{report.StatusOK: ok, report.StatusFailed: bad} {
@@ -84,8 +86,9 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 		}
 		s.Counts.ByClass[class] += e.Count
 	}
-	for theirs, ours := range map[string]string{"time_to_first_token": "ttft", "time_to_first_output_token": "ttfc", "inter_token_latency": "tpot",
-		"inter_chunk_latency": "itl", "request_latency": "e2e_last_token", "input_sequence_length": "tokens_in", "output_sequence_length": "tokens_out",
+	for theirs, ours := range map[string]string{"time_to_first_token": "ttft", "time_to_first_output_token": "ttfc",
+		"inter_token_latency": "tpot", "inter_chunk_latency": "itl", "request_latency": "e2e_last_token",
+		"input_sequence_length": "tokens_in", "output_sequence_length": "tokens_out",
 		"credit_to_start_latency": "sched_lag"} {
 		if m, ok := all[theirs].metric(report.Unit(ours)); ok {
 			s.Metrics[ours] = m
@@ -105,8 +108,9 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 
 // rates are over the whole run; with no other window they are those of the window too.
 func (f *summary) rates(s *tools.ImportedStage) {
-	for theirs, ours := range map[string]string{"request_throughput": "request_rate", "output_token_throughput": "output_token_rate",
-		"input_token_throughput": "input_token_rate", "total_token_throughput": "total_token_rate"} {
+	for theirs, ours := range map[string]string{"request_throughput": "request_rate",
+		"output_token_throughput": "output_token_rate", "input_token_throughput": "input_token_rate",
+		"total_token_throughput": "total_token_rate"} {
 		if r := f.Metrics[theirs]; r.Avg != nil {
 			s.Rates[ours], s.Rates[ours+"_run"] = *r.Avg, *r.Avg
 		}

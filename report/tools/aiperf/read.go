@@ -72,8 +72,9 @@ func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 type pair struct{ summary, rows *tools.Document }
 
 func (p *pair) read(ctx context.Context, in *tools.Imported) error {
-	s := tools.ImportedStage{Planned: runplan.Stage{Name: "profiling", Measure: true, Shape: runplan.ShapeThroughput}, Ended: "requests",
-		Metrics: map[string]report.Metric{}, Rates: map[string]float64{}, Counts: report.Counts{ByStatus: map[string]int{}}}
+	s := tools.ImportedStage{Planned: runplan.Stage{Name: "profiling", Measure: true, Shape: runplan.ShapeThroughput},
+		Ended: "requests", Metrics: map[string]report.Metric{}, Rates: map[string]float64{},
+		Counts: report.Counts{ByStatus: map[string]int{}}}
 	if p.summary != nil {
 		if err := readSummary(in, &s, *p.summary); err != nil {
 			return err
@@ -147,10 +148,12 @@ func (f *summary) server(in *tools.Imported, s *tools.ImportedStage) {
 		}
 		switch {
 		case p.Rate > 0:
-			s.Planned.Shape, s.Planned.Rate, s.Planned.Arrival, s.Planned.MaxInflight = runplan.ShapeOpen, p.Rate, p.Type, max(0, p.Concurrency)
-			s.Planned.Burstiness, s.Planned.Name = p.Smoothness, fmt.Sprintf("rate-%g", p.Rate)
+			s.Planned.Shape, s.Planned.Rate, s.Planned.Arrival = runplan.ShapeOpen, p.Rate, p.Type
+			s.Planned.MaxInflight, s.Planned.Burstiness = max(0, p.Concurrency), p.Smoothness
+			s.Planned.Name = fmt.Sprintf("rate-%g", p.Rate)
 		case p.Concurrency > 0:
-			s.Planned.Shape, s.Planned.Concurrency, s.Planned.Name = runplan.ShapeClosed, p.Concurrency, fmt.Sprintf("concurrency-%d", p.Concurrency)
+			s.Planned.Shape, s.Planned.Concurrency = runplan.ShapeClosed, p.Concurrency
+			s.Planned.Name = fmt.Sprintf("concurrency-%d", p.Concurrency)
 		}
 		return
 	}

@@ -54,14 +54,16 @@ func readRows(ctx context.Context, in *tools.Imported, s *tools.ImportedStage, d
 		return nil
 	}
 	if alone || s.StartNS == 0 {
-		s.StartNS, s.EndNS, s.DrainEndNS, s.WindowStart, s.WindowEnd = t.first, t.last, t.last, t.first, t.last
+		s.StartNS, s.EndNS, s.DrainEndNS = t.first, t.last, t.last
+		s.WindowStart, s.WindowEnd = t.first, t.last
 	}
 	if in.AnchorUnixNS == 0 {
 		in.AnchorUnixNS = t.first
 	}
 	s.Rows = rowsOf(doc, in.AnchorUnixNS, in.TokenCountSource, sessions)
 	if t.short > 0 {
-		in.Note("%d requests that AIPerf counts as successful have at most half of the tokens that were asked for: it counts a stream that broke off or brought an error event as success", t.short)
+		in.Note("%d requests that AIPerf counts as successful have at most half of the tokens that were asked for: "+
+			"it counts a stream that broke off or brought an error event as success", t.short)
 	}
 	if alone {
 		in.Note("there are only the rows: counts are those of the rows, and rates are theirs over the whole run")
@@ -158,8 +160,9 @@ func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64
 		return &ns
 	}
 	send := at(m.Start)
-	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured, Status: report.StatusOK,
-		TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End), TokensIn: l.count("input_sequence_length")}
+	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured,
+		Status: report.StatusOK, TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End),
+		TokensIn: l.count("input_sequence_length")}
 	if m.Issued != nil {
 		row.TIntended = *m.Issued - anchor
 	}
@@ -191,7 +194,8 @@ func (l *line) answer(row *report.Row) []float64 {
 		ns := *row.TSend + int64(math.Round(v*1e6))
 		return &ns
 	}
-	row.TFirst, row.TContent, row.TLast = after("time_to_first_token"), after("time_to_first_output_token"), after("request_latency")
+	row.TFirst, row.TContent = after("time_to_first_token"), after("time_to_first_output_token")
+	row.TLast = after("request_latency")
 	if row.TFirst == nil { // it did not stream: its latency is that of the whole answer
 		row.TLast = nil
 	} else { // the end that the tool says is the last token: when the terminator came is not known

@@ -41,11 +41,12 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	var files []tools.File
 	for i := range ms {
 		for j := range ms[i].Stages {
-			dir := ""
+			dir, s := "", &ms[i].Stages[j]
 			if len(ms) > 1 || len(ms[i].Stages) > 1 {
-				dir = fmt.Sprintf("%d-%d-%s", ms[i].Index, ms[i].Stages[j].StageResult.Stage, strings.ReplaceAll(ms[i].Stages[j].Planned.Name, "/", "_"))
+				name := strings.ReplaceAll(s.Planned.Name, "/", "_")
+				dir = fmt.Sprintf("%d-%d-%s", ms[i].Index, s.StageResult.Stage, name)
 			}
-			files = append(files, artifacts(dir, run, &ms[i], &ms[i].Stages[j])...)
+			files = append(files, artifacts(dir, run, &ms[i], s)...)
 		}
 	}
 	return files, nil
@@ -59,7 +60,9 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 	}
 	files := []tools.File{
 		tools.JSON(path.Join(dir, fileJSON), doc),
-		{Name: path.Join(dir, fileCSV), Write: func(_ context.Context, w io.Writer) error { return table(w, perRequest, whole) }},
+		{Name: path.Join(dir, fileCSV), Write: func(_ context.Context, w io.Writer) error {
+			return table(w, perRequest, whole)
+		}},
 	}
 	if all := timeslicesOf(run, m, s); len(all) > 0 {
 		files = append(files, tools.JSON(path.Join(dir, fileSlices), timeslices{Slices: all}))
@@ -95,8 +98,9 @@ func errorSummary(s *tools.Stage) []errorCount {
 }
 
 func classes() []string {
-	return []string{report.ErrDial, report.ErrTLS, report.ErrHTTP4xx, report.ErrHTTP429, report.ErrHTTP5xx, report.ErrErrorInStream, report.ErrTruncated,
-		report.ErrReset, report.ErrStall, report.ErrDeadline, report.ErrCancelled, report.ErrBadPayload, report.ErrTooLarge}
+	return []string{report.ErrDial, report.ErrTLS, report.ErrHTTP4xx, report.ErrHTTP429, report.ErrHTTP5xx,
+		report.ErrErrorInStream, report.ErrTruncated, report.ErrReset, report.ErrStall, report.ErrDeadline,
+		report.ErrCancelled, report.ErrBadPayload, report.ErrTooLarge}
 }
 
 // inputConfig is the plan in the words of the tool. It holds no header and no key.
@@ -145,11 +149,14 @@ func phaseOf(s *tools.Stage) phase {
 // table writes the metrics with quantiles, a blank line, and the scalars.
 func table(w io.Writer, perRequest, whole []named) error {
 	out := sheet.NewWriter(w)
-	lines := [][]string{{"Metric", "avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"}}
+	lines := [][]string{
+		{"Metric", "avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"},
+	}
 	for _, n := range perRequest {
 		r := n.result
 		line := []string{n.title + " (" + n.Unit + ")"}
-		for _, v := range []*float64{r.Avg, r.Min, r.Max, r.Sum, r.P1, r.P5, r.P10, r.P25, r.P50, r.P75, r.P90, r.P95, r.P99, r.Std} {
+		for _, v := range []*float64{r.Avg, r.Min, r.Max, r.Sum, r.P1, r.P5, r.P10, r.P25, r.P50, r.P75, r.P90, r.P95,
+			r.P99, r.Std} {
 			line = append(line, cell(v))
 		}
 		lines = append(lines, line)

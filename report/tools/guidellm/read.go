@@ -138,12 +138,14 @@ func (l loadStrategy) stage(i int) runplan.Stage {
 	rate, streams := valueOf(l.rate), valueOf(l.streams)
 	switch l.kind {
 	case "constant", "poisson", "async":
-		s.Shape, s.Rate, s.Arrival, s.Name = runplan.ShapeOpen, rate, l.kind, fmt.Sprintf("rate-%g", rate)
+		s.Shape, s.Rate, s.Arrival = runplan.ShapeOpen, rate, l.kind
+		s.Name = fmt.Sprintf("rate-%g", rate)
 	case "concurrent":
 		s.Shape, s.Concurrency, s.MaxInflight = runplan.ShapeClosed, streams, 0
 		s.Name = fmt.Sprintf("concurrency-%d", streams)
 	case "synchronous":
-		s.Shape, s.Concurrency, s.MaxInflight, s.Name = runplan.ShapeClosed, 1, 0, "synchronous"
+		s.Shape, s.Concurrency, s.MaxInflight = runplan.ShapeClosed, 1, 0
+		s.Name = "synchronous"
 	case "trace":
 		s.Shape = runplan.ShapeTrace
 	default:

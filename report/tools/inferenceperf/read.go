@@ -48,10 +48,12 @@ func looksPerRequest(doc tools.Document) bool {
 func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	folders := sortOut(docs)
 	if len(folders) == 0 {
-		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given", docs[0].Path, fileSummary)
+		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given",
+			docs[0].Path, fileSummary)
 	}
 	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
-		"inference-perf: ttfc is to the first content, reasoning unseen; its gaps are perceived ones; rates are over the whole run, drain included"}}
+		"inference-perf: ttfc is to the first content, reasoning unseen; its gaps are perceived ones; " +
+			"rates are over the whole run, drain included"}}
 	if len(folders) > 1 {
 		in.Note("the results are of %d runs of the tool: their stages follow each other as the files are named", len(folders))
 	}
@@ -123,7 +125,8 @@ func readConfig(in *tools.Imported, doc *tools.Document) (configuration, error) 
 		return c, fmt.Errorf("reading %q: %w", doc.Path, err)
 	}
 	if in.Model != "" && c.Server.Model != "" && in.Model != c.Server.Model {
-		return c, fmt.Errorf("reading %q: it is of model %q, and results before it of %q; import them one by one", doc.Path, c.Server.Model, in.Model)
+		return c, fmt.Errorf("reading %q: it is of model %q, and results before it of %q; import them one by one",
+			doc.Path, c.Server.Model, in.Model)
 	}
 	in.Model, in.Endpoint = cmp.Or(c.Server.Model, in.Model), cmp.Or(c.Server.URL, in.Endpoint)
 	in.API = runplan.API{Type: runplan.APICompletions, Stream: c.API.Streaming}

@@ -15,7 +15,9 @@ import (
 
 // readRows files the requests of a run of the tool under its stages: by the stage that an entry names, else by the
 // counts of the stages in the order of the starts. It returns their number; before others were read of other runs.
-func readRows(ctx context.Context, in *tools.Imported, stages []tools.ImportedStage, doc *tools.Document, before int) (int, error) {
+func readRows(
+	ctx context.Context, in *tools.Imported, stages []tools.ImportedStage, doc *tools.Document, before int,
+) (int, error) {
 	l := placed{doc: doc, first: math.Inf(1)}
 	broken := 0
 	for i, r := range l.all(ctx) {
@@ -54,7 +56,8 @@ func readRows(ctx context.Context, in *tools.Imported, stages []tools.ImportedSt
 	if broken > 0 {
 		in.Note("%d requests that inference-perf counts as successful have an error event in their stream", broken)
 	}
-	in.Note("rows say no time of day and no intended send: they are counted from the first send, and the delay from the schedule is known for each stage alone")
+	in.Note("rows say no time of day and no intended send: they are counted from the first send, " +
+		"and the delay from the schedule is known for each stage alone")
 	for i := range stages {
 		s := &stages[i]
 		s.Rows = l.rows(i)
@@ -138,7 +141,8 @@ func (l *placed) rows(stage int) tools.ImportedRows {
 
 // isBroken says whether an answer is no failure to the tool and holds an error event.
 func (r *request) isBroken() bool {
-	return r.Error == nil && (strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
+	return r.Error == nil &&
+		(strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
 }
 
 func pick(counts ...*int) *int {

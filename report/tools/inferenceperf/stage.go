@@ -12,7 +12,9 @@ import (
 
 // readStage reads the stage of that index. It begins where the one before it has ended, and the first of a run of the
 // tool when its file says so, but not before that.
-func readStage(in *tools.Imported, doc tools.Document, c configuration, index int, first bool) (tools.ImportedStage, error) {
+func readStage(
+	in *tools.Imported, doc tools.Document, c configuration, index int, first bool,
+) (tools.ImportedStage, error) {
 	var f lifecycle
 	if err := tools.Decode(doc, &f); err != nil {
 		return tools.ImportedStage{}, err
@@ -21,7 +23,8 @@ func readStage(in *tools.Imported, doc tools.Document, c configuration, index in
 		return tools.ImportedStage{}, fmt.Errorf("reading %q: benchmark_time_seconds: want the seconds of a run", doc.Path)
 	}
 	in.Note(tools.NoTimeOfDay) // they hold monotonic stamps alone
-	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
+	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{},
+		Rates: map[string]float64{}}
 	begin := doc.End() - *f.Time
 	if n := len(in.Stages); n > 0 {
 		before := float64(in.Stages[n-1].DrainEndNS) / 1e9
