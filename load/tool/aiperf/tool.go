@@ -1,10 +1,10 @@
-// Package aiperf holds what is known of AIPerf: the block of a profile, the command line, and how the tool is run.
+// Package aiperf holds what is known of AIPerf: the block of a profile, the command line, how the tool is run, and its
+// artifacts, which are written and read: the summary in JSON and CSV and the requests in JSONL.
 package aiperf
 
 import (
 	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
-	results "bflow.dev/bflow/report/tools/aiperf"
 )
 
 // Name is the tool in profiles and plans.
@@ -36,7 +36,7 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write},
+		Looks: Looks, Read: Read, Formats: map[string]tools.Format{Format: Write},
 		Lacks: []string{"queue_wait"},
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	recorded = "../../imports/testdata/aiperf-0.13.0"
-	golden   = "../../export/testdata/golden/aiperf/0-1-rate-4"
+	recorded = "../../../report/imports/testdata/aiperf-0.13.0"
+	golden   = "../../../report/export/testdata/golden/aiperf/0-1-rate-4"
 )
 
 // summaryAgain reads a summary and returns what is written of it, and what was read.

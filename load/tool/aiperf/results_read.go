@@ -12,9 +12,6 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Tool is the name of the tool in plans.
-const Tool = "aiperf"
-
 // Looks says whether a document is the summary or the requests.
 func Looks(doc tools.Document) bool { return looksSummary(doc) || looksRows(doc) }
 
@@ -39,7 +36,7 @@ func looksRows(doc tools.Document) bool {
 
 // Read reads artifacts: summaries with their requests, or either alone. A summary goes with the requests of its folder.
 func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
-	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
+	in := &tools.Imported{Tool: Name, TokenCountSource: "tokenizer", Notes: []string{
 		"AIPerf: e2e_last_token ends with the last token; tpot is its inter token latency; rates are over the whole run"}}
 	folders, order := map[string]*pair{}, []string{}
 	for i := range docs {

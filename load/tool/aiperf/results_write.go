@@ -1,4 +1,3 @@
-// Package aiperf writes and reads the artifacts of AIPerf: the summary in JSON and CSV and the requests in JSONL.
 package aiperf
 
 import (
