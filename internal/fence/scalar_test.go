@@ -18,18 +18,20 @@ var readers = []string{
 
 // parsesText are the files of readers that turn text into values without package scalar, each with its reason.
 var parsesText = map[string]string{
-	"generator/spec/path.go":                "an index of a path",
-	"generator/spec/syntax.go":              "a line that the YAML library names",
-	"generator/spec/codec.go":               "a bound in a struct tag",
-	"generator/spec/experiment_rules.go":    "parts of a list of ranges, 100-150",
-	"generator/spec/special.go":             "an amount as Kubernetes writes it, for which load-gen has no use",
-	"generator/plan/maxlen.go":              "an argument of vLLM, with its own units",
-	"platform/llmd.go":                      "parts of a version",
-	"platform/kubernetes.go":                "an amount of a plan, as Kubernetes reads it",
-	"load/tool/value.go":                    "an index of a path",
-	"load/tool/guidellm/typed.go":           "parts of a version",
-	"load/tool/vllmbench/results_format.go": "a number of JSON that may be a text",
-	"load/tool/vllmbench/results_write.go":  "a rate in the name of a file",
+	"generator/spec/path.go":                    "an index of a path",
+	"generator/spec/syntax.go":                  "a line that the YAML library names",
+	"generator/spec/codec.go":                   "a bound in a struct tag",
+	"generator/spec/experiment_rules.go":        "parts of a list of ranges, 100-150",
+	"generator/spec/special.go":                 "an amount as Kubernetes writes it, for which load-gen has no use",
+	"generator/plan/maxlen.go":                  "an argument of vLLM, with its own units",
+	"platform/llmd.go":                          "parts of a version",
+	"platform/kubernetes.go":                    "an amount of a plan, as Kubernetes reads it",
+	"load/tool/value.go":                        "an index of a path",
+	"load/tool/guidellm/typed.go":               "parts of a version",
+	"load/tool/inferenceperf/results_folder.go": "the number in the name of a file",
+	"load/tool/inferenceperf/results_stage.go":  "the status of HTTP that a label begins with",
+	"load/tool/vllmbench/results_format.go":     "a number of JSON that may be a text",
+	"load/tool/vllmbench/results_write.go":      "a rate in the name of a file",
 }
 
 // TestScalarsAreReadInOnePlace: where two packages read scalars, 'No' comes to mean two things.

@@ -1,5 +1,7 @@
 // Package inferenceperf holds what is known of inference-perf: the block of a profile, which is the tool's own
-// configuration, the command line, and how the tool is run.
+// configuration, the command line, how the tool is run, and the folder of its results, which is written and read: the
+// summary, one file per stage and the list of requests. All times are in s; the 50th percentile is named median, and
+// there is no standard deviation.
 package inferenceperf
 
 import (
@@ -10,7 +12,6 @@ import (
 
 	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
-	results "bflow.dev/bflow/report/tools/inferenceperf"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -44,7 +45,7 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read, Formats: map[string]tools.Format{Format: results.Write},
+		Looks: Looks, Read: Read, Formats: map[string]tools.Format{Format: Write},
 		Lacks: []string{"queue_wait", "ttft", "ttft_intended", "ttfc_intended", "e2e_intended", "sched_lag"},
 	}
 }

@@ -41,7 +41,7 @@ func sortOut(docs []tools.Document) []*folderFiles {
 			place.prefix = match[1]
 		}
 		switch {
-		case base == configFile:
+		case base == fileConfig:
 			configs[folder] = &docs[i]
 		case match != nil && match[2] != "":
 			if n, err := strconv.Atoi(match[2]); err == nil {

@@ -14,11 +14,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Tool is the name of the tool in plans.
-const Tool = "inference-perf"
-
-// configFile says which server and how its tokens were counted.
-const configFile = "config.yaml"
+// fileConfig says which server and how its tokens were counted.
+const fileConfig = "config.yaml"
 
 // Looks says whether a document is a file of the tool.
 func Looks(doc tools.Document) bool {
@@ -51,7 +48,7 @@ func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 		return nil, fmt.Errorf("reading %q: neither %s nor a stage_<N>_lifecycle_metrics.json is given",
 			docs[0].Path, fileSummary)
 	}
-	in := &tools.Imported{Tool: Tool, TokenCountSource: "tokenizer", Notes: []string{
+	in := &tools.Imported{Tool: Name, TokenCountSource: "tokenizer", Notes: []string{
 		"inference-perf: ttfc is to the first content, reasoning unseen; its gaps are perceived ones; " +
 			"rates are over the whole run, drain included"}}
 	if len(folders) > 1 {
@@ -84,7 +81,7 @@ func (f *folderFiles) read(ctx context.Context, in *tools.Imported, rows int) (i
 	}
 	from := len(in.Stages)
 	for i, doc := range documents {
-		s, err := readStage(in, doc, conf, from+i, i == 0)
+		s, err := readStageFile(in, doc, conf, from+i, i == 0)
 		if err != nil {
 			return 0, err
 		}

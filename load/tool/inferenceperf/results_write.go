@@ -1,5 +1,3 @@
-// Package inferenceperf writes and reads the folder of inference-perf: the summary, one file per stage and the list of
-// requests. All times are s; the 50th percentile is named median and there is no standard deviation.
 package inferenceperf
 
 import (

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	recorded = "../../imports/testdata/inference-perf-0.7.0"
-	golden   = "../../export/testdata/golden/inference-perf"
+	recorded = "../../../report/imports/testdata/inference-perf-0.7.0"
+	golden   = "../../../report/export/testdata/golden/inference-perf"
 )
 
 // lifecycleAgain reads a summary or a stage and returns what is written of it, and what was read.

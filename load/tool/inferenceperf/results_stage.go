@@ -10,9 +10,9 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// readStage reads the stage of that index. It begins where the one before it has ended, and the first of a run of the
-// tool when its file says so, but not before that.
-func readStage(
+// readStageFile reads the stage of that index. It begins where the one before it has ended, and the first of a run of
+// the tool when its file says so, but not before that.
+func readStageFile(
 	in *tools.Imported, doc tools.Document, c configuration, index int, first bool,
 ) (tools.ImportedStage, error) {
 	var f lifecycle
