@@ -1,11 +1,12 @@
 // Package guidellm holds what is known of GuideLLM: the block of a profile, the command lines and scenarios of its
-// generations (0.3 to 0.6, and 0.7 on), and how the tool is run.
+// generations (0.3 to 0.6, and 0.7 on), how the tool is run, and its reports. It writes those of schema 2 (0.8.1) and
+// of 0.3.1, and reads those of every generation, which it recognises by structure. Formulas and names of reports are
+// those of the tool; comments mark where they differ from bflow's.
 package guidellm
 
 import (
 	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
-	results "bflow.dev/bflow/report/tools/guidellm"
 )
 
 // Name is the tool in profiles and plans.
@@ -42,8 +43,8 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: results.Looks, Read: results.Read,
-		Formats: map[string]tools.Format{Format: results.Write, Format03: results.Write031},
+		Looks: Looks, Read: Read,
+		Formats: map[string]tools.Format{Format: Write, Format03: Write031},
 		Lacks:   []string{"queue_wait"},
 	}
 }

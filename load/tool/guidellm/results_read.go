@@ -11,9 +11,6 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Tool is the name of the tool in plans.
-const Tool = "guidellm"
-
 // file is what tells the generations apart; benchmarks are read by generation.
 type file struct {
 	Metadata *metadata2 `json:"metadata"`
@@ -57,7 +54,7 @@ func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 	if len(f.Benchmarks) == 0 {
 		return nil, fmt.Errorf("reading %q: benchmarks: there is none", docs[0].Path)
 	}
-	in := &tools.Imported{Tool: Tool, Version: f.release(), TokenCountSource: "usage",
+	in := &tools.Imported{Tool: Name, Version: f.release(), TokenCountSource: "usage",
 		Notes: []string{"GuideLLM stamps with the wall clock: a step of it moves latencies"}}
 	if f.Config != nil {
 		setBackend(in, f.Config.Spec.Backend)

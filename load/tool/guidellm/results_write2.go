@@ -19,7 +19,7 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := report2{Conclusions: []json.RawMessage{}, Config: scenario(run, ms),
+	out := report2{Conclusions: []json.RawMessage{}, Config: scenarioOf(run, ms),
 		Metadata: metadata2{Version: 2, Release: writtenVersion, Platform: platform(run.Report)}}
 	for i := range ms {
 		for j := range ms[i].Stages {
@@ -71,7 +71,7 @@ func (s *stage) config2(run tools.Run, index int) config2 {
 	return config2{
 		ID: s.id(run), RunID: run.Report.Run.ID, RunIndex: index, Strategy: strategy(s.Stage),
 		Constraints: constraints(s.Planned), Warmup: trim(s.Planned.SkipFirst), Cooldown: trim(s.Planned.SkipLast),
-		PreferResponse: true, SLO: objectives(run, m), Warnings: []json.RawMessage{}, Profile: profile(m),
+		PreferResponse: true, SLO: objectives(run, m), Warnings: []json.RawMessage{}, Profile: profileOf(m),
 		Loader: dataLoader(), Backend: backend(run, m),
 		Environment: environment2{ExportedBy: tools.ExportedBy, Tool: m.Tool, ToolVersion: m.ToolVersion},
 	}

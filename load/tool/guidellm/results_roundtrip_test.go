@@ -10,7 +10,7 @@ import (
 	"bflow.dev/bflow/report/tools/structtest"
 )
 
-const recorded = "../../imports/testdata/"
+const recorded = "../../../report/imports/testdata/"
 
 // again2 reads a report in schema 2 and returns what is written of it, and what was read.
 func again2(t *testing.T, path string) (written, original []byte) {
@@ -86,7 +86,7 @@ func TestWhatWeWriteIsReadWhole(t *testing.T) {
 		"guidellm": again2, "guidellm-0.3.1": again031,
 	} {
 		t.Run(format, func(t *testing.T) {
-			path := "../../export/testdata/golden/" + format + "/benchmarks.json"
+			path := "../../../report/export/testdata/golden/" + format + "/benchmarks.json"
 			written, _ := again(t, path)
 			want, err := os.ReadFile(path)
 			if err != nil {

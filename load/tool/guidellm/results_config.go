@@ -8,9 +8,9 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// scenario is what the report says it was run with: the plan in the words of the tool. What the tool has no word for
+// scenarioOf is what the report says it was run with: the plan in the words of the tool. What the tool has no word for
 // (files of prompts, traces) is described by the lengths that were measured.
-func scenario(run tools.Run, ms []tools.Measurement) scenario2 {
+func scenarioOf(run tools.Run, ms []tools.Measurement) scenario2 {
 	m := &ms[0]
 	labels := map[string]string{"exported_by": tools.ExportedBy, "run": run.Report.Run.ID, "tool": m.Tool,
 		"token_count_source": m.TokenCountSource}
@@ -25,7 +25,7 @@ func scenario(run tools.Run, ms []tools.Measurement) scenario2 {
 		Metadata: labels2{Labels: labels},
 		Spec: specification2{
 			Backend:      backend(run, m),
-			Profile:      profile(m),
+			Profile:      profileOf(m),
 			Constraints:  constraintList(m.Stages[0].Planned),
 			Tokenizer:    tokenizer2{Kind: "huggingface_auto", Model: model, LoadArgs: tools.Free{}},
 			Data:         []synthetic2{syntheticData(m)},
@@ -94,8 +94,8 @@ func trim(t runplan.Trim) trim2 {
 	return trim2{Mode: "prefer_duration"}
 }
 
-// profile is the kind of the first stage with the load values of all stages of that kind.
-func profile(m *tools.Measurement) profile2 {
+// profileOf is the kind of the first stage with the load values of all stages of that kind.
+func profileOf(m *tools.Measurement) profile2 {
 	first := m.Stages[0].Planned
 	out := profile2{Kind: strategyKind(first), Rampup: first.Ramp.Seconds(), Warmup: trim(first.SkipFirst),
 		Cooldown: trim(first.SkipLast)}
