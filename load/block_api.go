@@ -15,7 +15,7 @@ import (
 func addAPI(d *tool.Draft, a *NativeAPI) {
 	kind := a.kind()
 	kind = cmp.Or(d.Over.RequestKind(), kind)
-	api := &d.Measurement.API
+	api := &d.API
 	api.Stream, api.VerifyTLS, api.ExactOutput = a.Stream, a.VerifyTLS, a.ExactOutput
 	d.SetAPI(kind, a.Path)
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {

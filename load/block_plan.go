@@ -24,17 +24,17 @@ func (b *NativeBlock) Translate(d *tool.Draft) {
 	}
 	addAPI(d, &b.API)
 	if d.Over.RequestType.IsSet() {
-		reportAt(d, "data", b.Data.checkImages(d.Measurement.API.Type))
+		reportAt(d, "data", b.Data.checkImages(d.API.Type))
 	}
 	checkSource(d, &b.Data)
-	d.Measurement.Record, d.Measurement.Data.Seed = b.Record.plan(), b.Data.Seed
+	d.Record, d.Data.Seed = b.Record.plan(), b.Data.Seed
 	for i := range b.Stages {
 		addStages(d, item("stages", i), &b.Stages[i], &b.Data)
 	}
 	addSweep(d, b.Sweep, &b.Data)
 	addSearch(d, b.Search)
-	if len(d.Measurement.Stages) == 0 {
-		d.Measurement.Data = b.Data.plan(0)
+	if len(d.Stages) == 0 {
+		d.Data = b.Data.plan(0)
 		return
 	}
 	d.SettleData()

@@ -13,7 +13,7 @@ func addSearch(d *tool.Draft, s *Search) {
 	if s == nil {
 		return
 	}
-	d.Measurement.Search = &runplan.Search{
+	d.Search = &runplan.Search{
 		Goodput: s.Goodput, Low: s.Low, High: s.High, Over: s.Over, Tolerance: s.Tolerance, Repeats: s.Repeats,
 	}
 	l := s.Level
@@ -28,7 +28,7 @@ func addSearch(d *tool.Draft, s *Search) {
 	for i := range l.Stop {
 		level.Stop = append(level.Stop, l.Stop[i].plan(0))
 	}
-	d.Measurement.Search.Level = &level
+	d.Search.Level = &level
 }
 
 // levelShape is the shape of a level.
@@ -46,7 +46,7 @@ func addSweep(d *tool.Draft, s *Sweep, data *NativeData) {
 	}
 	at := d.Block.Below("sweep")
 	b := overridden(d, tool.Bounds{Duration: runplan.Duration(s.Duration), Requests: s.Requests}, 0)
-	for _, stage := range s.stages(len(d.Measurement.Stages)) {
+	for _, stage := range s.stages(len(d.Stages)) {
 		stage.Measure, stage.PauseAfter = true, runplan.Duration(s.PauseAfter)
 		stage.Duration, stage.Requests = b.Duration, b.Requests
 		d.KeepData(at, &stage, data.plan(0))

@@ -24,9 +24,9 @@ func (d *Draft) TakeKey(v Value, key string) {
 		v.Errorf("is a second API key: remove one")
 		return
 	}
-	sum := sha256.Sum256([]byte(d.Measurement.Name + "\x00" + key))
+	sum := sha256.Sum256([]byte(d.Name + "\x00" + key))
 	d.secret = &literal.Secret{Name: contract.SecretAPIKey + hex.EncodeToString(sum[:5]), Key: secretKey, Value: key}
-	d.Measurement.API.APIKeySecret = &runplan.SecretKey{Name: d.secret.Name, Key: secretKey}
+	d.API.APIKeySecret = &runplan.SecretKey{Name: d.secret.Name, Key: secretKey}
 	v.Notef("a literal API key is moved into Secret %q; better create a Secret and name it in load.api.api_key_secret",
 		d.secret.Name)
 }
@@ -52,10 +52,10 @@ func (d *Draft) AddHeader(v Value, name, text string) {
 		v.Errorf("header %q would put a credential into the plan: "+
 			"put an API key into a Secret and name it in load.api.api_key_secret", name)
 	default:
-		if d.Measurement.API.Headers == nil {
-			d.Measurement.API.Headers = map[string]string{}
+		if d.API.Headers == nil {
+			d.API.Headers = map[string]string{}
 		}
-		d.Measurement.API.Headers[name] = text
+		d.API.Headers[name] = text
 	}
 }
 
@@ -66,15 +66,15 @@ func (d *Draft) AddQuery(v Value) {
 		q.Set(k, text)
 	}
 	if len(q) > 0 {
-		d.Measurement.API.Path += "?" + q.Encode()
+		d.API.Path += "?" + q.Encode()
 	}
 }
 
 // SetAPI sets type and path; path may be empty for the type's own, which may depend on whether answers are streamed.
 func (d *Draft) SetAPI(kind, path string) {
-	d.Measurement.API.Type, d.Measurement.API.Path = kind, d.apiPath(kind)
+	d.API.Type, d.API.Path = kind, d.apiPath(kind)
 	if path != "" {
-		d.Measurement.API.Path = "/" + strings.TrimLeft(path, "/")
+		d.API.Path = "/" + strings.TrimLeft(path, "/")
 	}
 }
 

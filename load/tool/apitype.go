@@ -73,7 +73,7 @@ func RequestPath(kind string) string {
 // apiPath is RequestPath, and for servers whose path depends on model and streaming, theirs.
 func (d *Draft) apiPath(kind string) string {
 	end := "generate"
-	if d.Measurement.API.Stream {
+	if d.API.Stream {
 		end = "generate_stream"
 	}
 	switch kind {

@@ -10,12 +10,12 @@ import (
 // What else differs between stages only the real tool can do: it runs one process per stage.
 func (d *Draft) KeepData(at Value, s *runplan.Stage, data runplan.Data) {
 	s.Prefixes = data.Prefixes
-	data.Seed = d.Measurement.Data.Seed
-	if len(d.Measurement.Stages) == 0 {
-		d.Measurement.Data = data
+	data.Seed = d.Data.Seed
+	if len(d.Stages) == 0 {
+		d.Data = data
 		return
 	}
-	if have := d.Measurement.Data; !sameButPrefixes(have, data) {
+	if have := d.Data; !sameButPrefixes(have, data) {
 		at.NeedsTool("data that differs between stages in more than its prefixes")
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 // Draft is a measurement that a tool fills in while it reads its block.
 type Draft struct {
+	runplan.Measurement
 	*findings
-	Block       Value
-	Over        Overrides
-	Measurement runplan.Measurement
-	SLO         *runplan.SLO // objectives that the block names
+	Block Value
+	Over  Overrides
+	SLO   *runplan.SLO // objectives that the block names
 
 	src     Source
 	secret  *literal.Secret // the API key
@@ -69,15 +69,15 @@ func (d *Draft) NeedsTool() bool { return len(d.external) > 0 }
 
 // SetBody sets a field of the bodies of requests.
 func (d *Draft) SetBody(key string, x any) {
-	if d.Measurement.API.Body == nil {
-		d.Measurement.API.Body = map[string]any{}
+	if d.API.Body == nil {
+		d.API.Body = map[string]any{}
 	}
-	d.Measurement.API.Body[key] = x
+	d.API.Body[key] = x
 }
 
 // EnvInt reads a setting of the tool from the load pod's environment.
 func (d *Draft) EnvInt(name string, def int) int {
-	s, ok := d.Measurement.Env[name]
+	s, ok := d.Env[name]
 	if !ok {
 		return def
 	}

@@ -12,10 +12,10 @@ import (
 // handOver gives the block to the tool as it is, but for credentials and what the runner owns.
 func (d *Draft) handOver() {
 	if d.runsOwn == nil {
-		d.Block.Errorf("tool_runner external needs a tool other than %s", d.Measurement.Tool)
+		d.Block.Errorf("tool_runner external needs a tool other than %s", d.Tool)
 		return
 	}
-	d.Measurement.Runner, d.Measurement.Venv = RunnerExternal, d.src.Venv
+	d.Runner, d.Venv = RunnerExternal, d.src.Venv
 	block, _ := d.Block.Any().(map[string]any)
 	if block == nil { // an error is already reported
 		return
@@ -25,7 +25,7 @@ func (d *Draft) handOver() {
 	if d.secret != nil {
 		s.key = d.secret.Value
 	}
-	d.Measurement.External, _ = s.scrub("", block)
+	d.External, _ = s.scrub("", block)
 }
 
 // SetOverride sets key of a block to v, where that is set.

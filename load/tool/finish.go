@@ -17,11 +17,11 @@ func (d *Draft) AddStage(at Value, s runplan.Stage) {
 		s.Name = shape.StageName(&s)
 	}
 	s.Name = d.freeName(s.Name)
-	if data := d.Measurement.Data; s.Duration == 0 && s.Requests == 0 && data.Conversations > 0 && !data.Reuse {
+	if data := d.Data; s.Duration == 0 && s.Requests == 0 && data.Conversations > 0 && !data.Reuse {
 		s.Requests = data.Conversations * data.Turns
 	}
 	d.CheckBound(at, s)
-	d.Measurement.Stages = append(d.Measurement.Stages, s)
+	d.Stages = append(d.Stages, s)
 }
 
 func (d *Draft) freeName(name string) string {
@@ -64,7 +64,7 @@ func (d *Draft) refuseEndless() {
 func (d *Draft) finish() {
 	d.refuseEndless()
 	if d.Over.promptForm.IsSet() {
-		d.Measurement.API.PromptForm = PromptForms()[d.Over.values.PromptForm]
+		d.API.PromptForm = PromptForms()[d.Over.values.PromptForm]
 	}
 	if d.src.Alone {
 		d.reportBeyond()
@@ -77,14 +77,14 @@ func (d *Draft) finish() {
 	default:
 		d.Block.Errorf("tool_runner: %s", NotOneOf(d.src.Runner, []string{RunnerAuto, RunnerNative, RunnerExternal}))
 	}
-	if d.Measurement.Runner == RunnerNative {
+	if d.Runner == RunnerNative {
 		for _, problem := range demand.Bounds(&d.Measurement) {
 			d.Block.Errorf("%v", problem)
 		}
 	}
 	d.takeEnvCredentials()
 	d.takeLiterals()
-	d.Measurement.Notes = d.notes
+	d.Notes = d.notes
 }
 
 // settle decides on what only the real tool can do: there is no image of one, so the load needs a tool on this host.
@@ -93,12 +93,12 @@ func (d *Draft) settle() {
 	for _, v := range d.external {
 		switch {
 		case installed:
-			v.Notef("%s: beyond load-gen, so %s in %s makes this load", v.why, d.Measurement.Tool, d.src.Venv)
+			v.Notef("%s: beyond load-gen, so %s in %s makes this load", v.why, d.Tool, d.src.Venv)
 		case d.runsOwn == nil:
 			v.Errorf("%s: beyond load-gen; remove it", v.why)
 		default:
 			v.Errorf("%s: beyond load-gen; remove it, or have %s itself make the load in a local run: tool_runner: external",
-				v.why, d.Measurement.Tool)
+				v.why, d.Tool)
 		}
 	}
 	if installed && len(d.external) > 0 {
@@ -117,13 +117,13 @@ func (d *Draft) reportBeyond() {
 // takeEnvCredentials takes credentials out of the load pod's environment.
 func (d *Draft) takeEnvCredentials() {
 	for _, name := range []string{"OPENAI_API_KEY", "GUIDELLM__OPENAI__API_KEY"} {
-		key := d.Measurement.Env[name]
+		key := d.Env[name]
 		if len(runplan.References(key)) > 0 {
 			continue
 		}
 		if key != "" {
 			d.TakeKey(d.Block, key)
 		}
-		delete(d.Measurement.Env, name)
+		delete(d.Env, name)
 	}
 }

@@ -47,8 +47,8 @@ func (d *Draft) takeLiterals() {
 				"pass the server's key as its API key, and remove other credentials")
 		}
 	}
-	api, data := &d.Measurement.API, &d.Measurement.Data
-	d.Measurement.Env = taker.Texts("variable", d.Measurement.Env)
+	api, data := &d.API, &d.Data
+	d.Env = taker.Texts("variable", d.Env)
 	api.Headers = taker.Texts("header", api.Headers)
 	api.Path = taker.Address("a parameter of the path", api.Path)
 	if api.Body != nil {
@@ -60,8 +60,8 @@ func (d *Draft) takeLiterals() {
 	if data.Trace != nil {
 		data.Trace.URL = taker.Address("a part of data.trace.url", data.Trace.URL)
 	}
-	if d.Measurement.External != nil {
-		d.Measurement.External = taker.Tree("the block of the tool: ", d.Measurement.External)
+	if d.External != nil {
+		d.External = taker.Tree("the block of the tool: ", d.External)
 	}
 	d.others = taker.Taken
 }

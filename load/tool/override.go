@@ -70,7 +70,7 @@ func (d *Draft) readOverrides() {
 	for _, f := range CheckEnv(env) {
 		d.Block.Errorf("env.%s: %s", f.Path, f.Text)
 	}
-	d.Measurement.Env = env
+	d.Env = env
 }
 
 // CheckEnv finds variables of a load that whoever runs it sets.

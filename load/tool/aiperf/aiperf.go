@@ -9,7 +9,7 @@ import (
 )
 
 func translate(d *tool.Draft) {
-	d.Measurement.API = runplan.API{VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
+	d.API = runplan.API{VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	if d.Over.Rates.IsSet() {
 		d.Over.Rates.Errorf("has no meaning for aiperf: set concurrency or request_rate in the profile")
 	}
@@ -31,7 +31,7 @@ func readRest(d *tool.Draft, f *tool.Fields) {
 		n.Notef("has no effect: say matrix.repeat or execution.samples")
 	}
 	if x := f.Get("slice_duration"); x.IsSet() {
-		d.Measurement.Record = &runplan.Record{Slice: x.PositiveSeconds()}
+		d.Record = &runplan.Record{Slice: x.PositiveSeconds()}
 	}
 	f.Noted(tool.SetByRunner, "url", "urls", "model", "model_names", "output_artifact_dir", "artifact_dir")
 	f.DefaultOnly(defaults())
@@ -45,7 +45,7 @@ func readAPI(d *tool.Draft, f *tool.Fields) {
 	if d.Over.RequestType.IsSet() {
 		kind, path = d.Over.RequestType, tool.Value{}
 	}
-	d.Measurement.API.Stream = f.Get("streaming").BoolOr(true)
+	d.API.Stream = f.Get("streaming").BoolOr(true)
 	d.SetAPI(kind.RequestType(runplan.APIChat), path.Text())
 	d.TakeKey(f.Get("api_key"), f.Get("api_key").Text())
 	for _, h := range f.Get("header", "headers").Items() {
@@ -55,15 +55,15 @@ func readAPI(d *tool.Draft, f *tool.Fields) {
 		readExtra(d, x.ColonPairs())
 	}
 	if x := f.Get("request_timeout_seconds"); x.IsSet() {
-		d.Measurement.API.Timeout = x.PositiveSeconds()
+		d.API.Timeout = x.PositiveSeconds()
 	}
 	for _, e := range f.Get("goodput").Items() {
 		d.ReadGoodput(e, time.Millisecond)
 	}
 	if share := f.Get("request_cancellation_rate"); share.IsSet() {
-		d.Measurement.API.Cancel = &runplan.Cancel{Share: share.NumberAtLeast(0) / 100,
+		d.API.Cancel = &runplan.Cancel{Share: share.NumberAtLeast(0) / 100,
 			After: f.Get("request_cancellation_delay").Seconds(time.Second)}
-		if d.Measurement.API.Cancel.Share > 1 {
+		if d.API.Cancel.Share > 1 {
 			share.Errorf("want a percentage from 0 to 100, found %s", share.Text())
 		}
 	}
@@ -73,15 +73,15 @@ func readAPI(d *tool.Draft, f *tool.Fields) {
 
 // readVerify follows the tool's own switch for certificates.
 func readVerify(d *tool.Draft) {
-	if strings.EqualFold(d.Measurement.Env["AIPERF_HTTP_SSL_VERIFY"], "false") {
-		d.Measurement.API.VerifyTLS = false
+	if strings.EqualFold(d.Env["AIPERF_HTTP_SSL_VERIFY"], "false") {
+		d.API.VerifyTLS = false
 	}
 }
 
 func readExtra(d *tool.Draft, v tool.Value) {
 	for _, e := range v.Fields().Entries {
 		if e.Key == "ignore_eos" {
-			d.Measurement.API.ExactOutput = e.Value.Bool()
+			d.API.ExactOutput = e.Value.Bool()
 			continue
 		}
 		d.SetBody(e.Key, e.Value.Any())

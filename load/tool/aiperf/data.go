@@ -9,9 +9,9 @@ import (
 
 // readData reads the source of requests: a public dataset, a file, or made-up text.
 func readData(d *tool.Draft, f *tool.Fields) {
-	d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: 42}
+	d.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: 42}
 	if s := f.Get("random_seed"); s.IsSet() {
-		d.Measurement.Data.Seed = s.Seed()
+		d.Data.Seed = s.Seed()
 	}
 	public, url := f.Get("public_dataset"), f.Get("dataset_url", "input_file")
 	kind := f.Get("dataset_type", "custom_dataset_type")
@@ -47,9 +47,9 @@ func readTrace(d *tool.Draft, f *tool.Fields, url, kind, limit tool.Value) {
 		kind.OtherKind("dataset_type", "mooncake_trace", "single_turn")
 		return
 	}
-	d.Measurement.Data.Input, d.Measurement.Data.Output, d.Measurement.Data.Prefixes = nil, nil, nil
-	d.Measurement.Data.Conversations, d.Measurement.Data.Reuse, d.Measurement.Data.FreshPerStage = 0, false, true
-	d.Measurement.Data.Trace = &runplan.Trace{
+	d.Data.Input, d.Data.Output, d.Data.Prefixes = nil, nil, nil
+	d.Data.Conversations, d.Data.Reuse, d.Data.FreshPerStage = 0, false, true
+	d.Data.Trace = &runplan.Trace{
 		Format: "mooncake", URL: url.Text(), Limit: limit.Integer(1), TimeScale: 1,
 		MaxInput: f.Get("synthesis_max_isl").Integer(1), MaxOutput: f.Get("synthesis_max_osl").Integer(1),
 		From: f.Get("fixed_schedule_start_offset").Seconds(time.Millisecond),
@@ -57,7 +57,7 @@ func readTrace(d *tool.Draft, f *tool.Fields, url, kind, limit tool.Value) {
 	}
 	if fast := f.Get("synthesis_speedup_ratio", "replay_speedup"); fast.IsSet() {
 		if x := fast.Positive(); x > 0 {
-			d.Measurement.Data.Trace.TimeScale = 1 / x
+			d.Data.Trace.TimeScale = 1 / x
 		}
 	}
 	if shift := f.Get("fixed_schedule_auto_offset"); shift.IsSet() && !shift.Bool() {
@@ -68,8 +68,8 @@ func readTrace(d *tool.Draft, f *tool.Fields, url, kind, limit tool.Value) {
 // readFile reads a file with a prompt per line: JSON lines with the column text.
 func readFile(d *tool.Draft, url, limit tool.Value) {
 	file := &runplan.File{Format: runplan.FileJSONL, URL: url.Text(), PromptColumn: "text", Limit: limit.Integer(1)}
-	d.Measurement.Data = runplan.Data{Output: d.Measurement.Data.Output, Turns: 1, FreshPerStage: true,
-		Seed: d.Measurement.Data.Seed, File: file}
+	d.Data = runplan.Data{Output: d.Data.Output, Turns: 1, FreshPerStage: true,
+		Seed: d.Data.Seed, File: file}
 }
 
 // readImages reads images of one size.
@@ -79,15 +79,15 @@ func readImages(d *tool.Draft, f *tool.Fields) {
 	if w.Number() == 0 && h.Number() == 0 {
 		return
 	}
-	d.Measurement.Data.Images = &runplan.Images{Count: n, Width: w.Integer(1), Height: h.Integer(1)}
-	if d.Measurement.API.Type != runplan.APIChat {
+	d.Data.Images = &runplan.Images{Count: n, Width: w.Integer(1), Height: h.Integer(1)}
+	if d.API.Type != runplan.APIChat {
 		w.NeedsTool(tool.ImagesWithoutChat)
 	}
 }
 
 // readSynthetic reads the description of made-up text and reports whether there is any.
 func readSynthetic(d *tool.Draft, f *tool.Fields) bool {
-	data := &d.Measurement.Data
+	data := &d.Data
 	data.Input = readLength(f, []string{"prompt_input_tokens_mean", "isl", "synthetic_input_tokens_mean"},
 		[]string{"prompt_input_tokens_stddev", "isl_stddev", "synthetic_input_tokens_stddev"})
 	data.Output = readLength(f, []string{"prompt_output_tokens_mean", "osl", "output_tokens_mean"},

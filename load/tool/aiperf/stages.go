@@ -13,13 +13,13 @@ func readStages(d *tool.Draft, f *tool.Fields) {
 	arrival := f.Get("request_rate_mode", "arrival_pattern")
 	burst := f.Get("arrival_smoothness", "vllm_burstiness").Positive()
 	unscheduled := f.Get("no_fixed_schedule").Bool()
-	fixedSchedule := f.Get("fixed_schedule").BoolOr(d.Measurement.Data.Trace != nil && !unscheduled)
+	fixedSchedule := f.Get("fixed_schedule").BoolOr(d.Data.Trace != nil && !unscheduled)
 	ramps := f.Get("concurrency_ramp_duration", "request_rate_ramp_duration").Seconds(time.Second)
 	limits := readLimits(d, f)
 	warm := readWarmup(d, f)
 	var points []runplan.Stage
 	switch {
-	case d.Measurement.Data.Trace != nil && fixedSchedule:
+	case d.Data.Trace != nil && fixedSchedule:
 		points = []runplan.Stage{{Shape: runplan.ShapeTrace, MaxInflight: streams.Integer(1)}}
 	case rate.IsSet():
 		limit := streams.Integer(1)
@@ -70,7 +70,7 @@ func readWarmup(d *tool.Draft, f *tool.Fields) warmup {
 		arrival: f.Get("warmup_arrival_pattern"),
 	}
 	if n := f.Get("num_warmup_sessions").Integer(1); n > 0 && w.requests == 0 {
-		w.requests = n * max(d.Measurement.Data.Turns, 1)
+		w.requests = n * max(d.Data.Turns, 1)
 	}
 	if g := f.Get("warmup_grace_period"); g.IsSet() {
 		d := g.Seconds(time.Second)
@@ -116,7 +116,7 @@ func readLimits(d *tool.Draft, f *tool.Fields) limits {
 	seconds, length := f.Get("max_seconds"), f.Get("benchmark_duration")
 	tool.Replace(&seconds, d.Over.MaxSeconds)
 	tool.Replace(&l.requests, d.Over.MaxRequests)
-	l.made = d.Measurement.Data.Reuse && !length.IsSet()
+	l.made = d.Data.Reuse && !length.IsSet()
 	if seconds.IsSet() {
 		l.duration = seconds.PositiveSeconds()
 	}

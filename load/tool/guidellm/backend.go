@@ -18,15 +18,15 @@ func readBackend(d *tool.Draft, v tool.Value) {
 	if d.Over.RequestType.IsSet() {
 		kind = d.Over.RequestKind()
 	}
-	d.Measurement.API.Stream = f.Get("stream").BoolOr(true)
+	d.API.Stream = f.Get("stream").BoolOr(true)
 	d.SetAPI(kind, routeOf(f.Get("api_routes"), kind).Text())
 	d.TakeKey(f.Get("api_key"), f.Get("api_key").Text())
-	d.Measurement.API.VerifyTLS = f.Get("verify").BoolOr(true)
+	d.API.VerifyTLS = f.Get("verify").BoolOr(true)
 	if x := f.Get("timeout"); x.IsSet() {
-		d.Measurement.API.Timeout = x.PositiveSeconds()
+		d.API.Timeout = x.PositiveSeconds()
 	}
-	d.Measurement.API.ConnectTimeout = f.Get("timeout_connect").PositiveSeconds()
-	d.Measurement.API.HTTP2 = f.Get("http2").Bool()
+	d.API.ConnectTimeout = f.Get("timeout_connect").PositiveSeconds()
+	d.API.HTTP2 = f.Get("http2").Bool()
 	readExtras(d, f.Get("extras"))
 	if n := f.Get("max_tokens"); n.IsSet() {
 		d.SetBody("max_tokens", n.Integer(1))

@@ -98,7 +98,7 @@ func readImages(d *tool.Draft, v tool.Value) *runplan.Images {
 	if images.Width == 0 || images.Height == 0 {
 		v.NeedsTool("images without width and height")
 	}
-	if d.Measurement.API.Type != runplan.APIChat {
+	if d.API.Type != runplan.APIChat {
 		v.NeedsTool(tool.ImagesWithoutChat)
 	}
 	return images

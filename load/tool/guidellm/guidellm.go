@@ -24,7 +24,7 @@ type legacyBlock struct {
 }
 
 func translate(d *tool.Draft) {
-	d.Measurement.API = runplan.API{Stream: true, VerifyTLS: true, ExactOutput: true,
+	d.API = runplan.API{Stream: true, VerifyTLS: true, ExactOutput: true,
 		Timeout: runplan.Duration(600 * time.Second)}
 	if !d.Block.IsSet() {
 		d.Block.Errorf("needs a guidellm block")
@@ -38,7 +38,7 @@ func translate(d *tool.Draft) {
 		p.last = i == len(points)-1
 		addStage(d, g, p)
 	}
-	if len(d.Measurement.Stages) > 0 {
+	if len(d.Stages) > 0 {
 		d.SettleData()
 	}
 }
@@ -116,15 +116,15 @@ func readOld(f *tool.Fields, name, today string) tool.Value {
 }
 
 func readSeed(d *tool.Draft, seed, old tool.Value) {
-	d.Measurement.Data.Seed = 42
+	d.Data.Seed = 42
 	if old.IsSet() {
-		d.Measurement.Data.Seed = old.Seed()
+		d.Data.Seed = old.Seed()
 	}
 	if !seed.IsSet() {
 		return
 	}
 	if seed.Is(yaml.ScalarNode) && seed.Node.ShortTag() == "!!int" {
-		d.Measurement.Data.Seed = seed.Seed()
+		d.Data.Seed = seed.Seed()
 		return
 	}
 	f := seed.Typed().Fields()
@@ -132,7 +132,7 @@ func readSeed(d *tool.Draft, seed, old tool.Value) {
 		seed.NeedsTool("a random seed")
 	}
 	if v := f.Get("value"); v.IsSet() {
-		d.Measurement.Data.Seed = v.Seed()
+		d.Data.Seed = v.Seed()
 	}
 	f.Close()
 }
@@ -140,10 +140,10 @@ func readSeed(d *tool.Draft, seed, old tool.Value) {
 func readLabels(d *tool.Draft, v tool.Value) {
 	for _, item := range v.Items() {
 		for k, text := range item.Typed().Texts() {
-			if d.Measurement.Labels == nil {
-				d.Measurement.Labels = map[string]string{}
+			if d.Labels == nil {
+				d.Labels = map[string]string{}
 			}
-			d.Measurement.Labels[k] = text
+			d.Labels[k] = text
 		}
 	}
 }

@@ -13,7 +13,7 @@ func override(d *tool.Draft, block map[string]any) {
 		if !ok {
 			backend = map[string]any{"kind": "openai_http"}
 		}
-		backend["request_format"] = tool.RequestPath(d.Measurement.API.Type)
+		backend["request_format"] = tool.RequestPath(d.API.Type)
 		block["backend"] = backend
 	}
 	if d.Over.Rates.IsSet() {

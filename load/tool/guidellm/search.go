@@ -34,10 +34,10 @@ func readSearch(d *tool.Draft, g block, p profile) {
 	level.Ramp = f.Get("rampup_duration").Seconds(time.Second)
 	level.SkipFirst, level.SkipLast = tool.ReadTrim(f.Get("warmup"), b.Bounds), tool.ReadTrim(f.Get("cooldown"), b.Bounds)
 	d.CheckBound(at, level)
-	s.Level, d.Measurement.Search = &level, s
-	seed := d.Measurement.Data.Seed
-	d.Measurement.Data, _ = readData(d, g, nil)
-	d.Measurement.Data.Seed = seed
+	s.Level, d.Search = &level, s
+	seed := d.Data.Seed
+	d.Data, _ = readData(d, g, nil)
+	d.Data.Seed = seed
 }
 
 // kneePoints reads profile knee: a closed loop per number of streams. The report finds the knee in any such series.

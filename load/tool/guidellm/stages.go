@@ -125,7 +125,7 @@ func sweepPoints(d *tool.Draft, g block, p profile) []point {
 	if v := p.field("max_concurrency"); v.IsSet() {
 		limit = tool.Nth(v, 0).Integer(1)
 	}
-	first := len(d.Measurement.Stages)
+	first := len(d.Stages)
 	low := runplan.Stage{Name: "sweep-low", Shape: runplan.ShapeClosed, Concurrency: 1}
 	high := runplan.Stage{Name: "sweep-high", Shape: runplan.ShapeThroughput, MaxInflight: limit}
 	out := []point{{at: g.profileAt(), stage: low}, {at: g.profileAt(), index: 1, stage: high}}

@@ -12,13 +12,13 @@ import (
 // readData reads the source of prompts. sessions is set where each prompt is a session whose requests follow one
 // another.
 func readData(d *tool.Draft, v tool.Value) (sessions tool.Value) {
-	d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: 42}
+	d.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: 42}
 	f := v.Fields()
 	kind := f.Must("type")
 	input, output, shared := f.Get("input_distribution"), f.Get("output_distribution"), f.Get("shared_prefix")
 	switch kind.Text() {
 	case "synthetic", "random":
-		d.Measurement.Data.Input, d.Measurement.Data.Output = readLength(input), readLength(output)
+		d.Data.Input, d.Data.Output = readLength(input), readLength(output)
 	case "shared_prefix":
 		sessions = readShared(d, shared)
 	case "shareGPT":
@@ -28,12 +28,12 @@ func readData(d *tool.Draft, v tool.Value) (sessions tool.Value) {
 		kind.OtherKind("data of type", "synthetic", "random", "shared_prefix", "shareGPT")
 	}
 	if trace := f.Get("trace"); trace.IsSet() {
-		d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: d.Measurement.Data.Seed,
+		d.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: d.Data.Seed,
 			Trace: readTrace(trace)}
 	}
 	readImages(d, f.Get("multimodal"))
 	f.Ignore("use_chat_template")
-	if path := f.Get("path"); path.IsSet() && d.Measurement.Data.File == nil {
+	if path := f.Get("path"); path.IsSet() && d.Data.File == nil {
 		path.NeedsTool("a data set in %q", path.Text())
 	}
 	f.ToolOnly("corpus_file_path", "otel_trace_replay", "weka_trace_replay", "conversation_replay", "visionarena",
@@ -49,7 +49,7 @@ func readShareGPT(d *tool.Draft, kind tool.Value, f *tool.Fields) {
 		kind.NeedsTool("data of type %q without a path", kind.Text())
 		return
 	}
-	d.Measurement.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.Text()}
+	d.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.Text()}
 }
 
 // readImages reads images of one number and size; other media, and mixtures, are the tool's.
@@ -63,10 +63,10 @@ func readImages(d *tool.Draft, v tool.Value) {
 		w, h, ok := readSize(size)
 		i.Ignore("insertion_point", "representation")
 		i.Close()
-		if !ok || n.Shape != "fixed" || d.Measurement.API.Type != runplan.APIChat {
+		if !ok || n.Shape != "fixed" || d.API.Type != runplan.APIChat {
 			image.NeedsTool("images of several sizes or numbers, or in a request that is no chat")
 		}
-		d.Measurement.Data.Images = &runplan.Images{Count: int(n.Mean), Width: w, Height: h}
+		d.Data.Images = &runplan.Images{Count: int(n.Mean), Width: w, Height: h}
 	}
 	f.Close()
 }
@@ -95,7 +95,7 @@ func readShared(d *tool.Draft, v tool.Value) (sessions tool.Value) {
 	f := v.Fields()
 	groups := f.CountOr(10, "num_groups", "num_unique_system_prompts")
 	prompts := f.CountOr(10, "num_prompts_per_group", "num_users_per_system_prompt")
-	data := &d.Measurement.Data
+	data := &d.Data
 	data.Input = readNumber(f.Either("question_distribution", "question_len"), 50)
 	data.Output = readNumber(f.Either("output_distribution", "output_len"), 50)
 	length := f.Get("system_prompt_len")

@@ -10,7 +10,7 @@ import (
 
 // translate reads the tool's own YAML: the block is what stands below the key config.
 func translate(d *tool.Draft) {
-	d.Measurement.API = runplan.API{VerifyTLS: true, ExactOutput: true, Timeout: runplan.Duration(600 * time.Second)}
+	d.API = runplan.API{VerifyTLS: true, ExactOutput: true, Timeout: runplan.Duration(600 * time.Second)}
 	for _, v := range []tool.Value{d.Over.Rates, d.Over.MaxSeconds, d.Over.MaxRequests} {
 		if v.IsSet() {
 			v.Errorf("has no meaning for inference-perf: change load.stages of its config")
@@ -63,7 +63,7 @@ func readAPI(d *tool.Draft, v tool.Value) {
 	if d.Over.RequestType.IsSet() {
 		kind = d.Over.RequestKind()
 	}
-	d.Measurement.API.Stream = f.Get("streaming").Bool()
+	d.API.Stream = f.Get("streaming").Bool()
 	d.SetAPI(kind, "")
 	headers := f.Get("headers")
 	d.AddHeaders(headers)
@@ -104,11 +104,11 @@ func headerSLO(headers, name tool.Value, def string, per time.Duration) runplan.
 func readServer(d *tool.Draft, v tool.Value) {
 	f := v.Fields()
 	f.Ignore("type")
-	d.Measurement.API.ExactOutput = f.Get("ignore_eos").BoolOr(true)
+	d.API.ExactOutput = f.Get("ignore_eos").BoolOr(true)
 	d.TakeKey(f.Get("api_key"), f.Get("api_key").Text())
 	f.Noted(tool.SetByRunner, "model_name", "base_url")
 	if cert, key := f.Get("cert_path"), f.Get("key_path"); cert.IsSet() || key.IsSet() {
-		d.Measurement.API.TLS = &runplan.TLSFiles{Cert: cert.Text(), Key: key.Text()}
+		d.API.TLS = &runplan.TLSFiles{Cert: cert.Text(), Key: key.Text()}
 		if cert.IsSet() != key.IsSet() {
 			v.Errorf("cert_path and key_path go together")
 		}

@@ -22,10 +22,10 @@ func readLoad(d *tool.Draft, v, sessions tool.Value) {
 		pause = i.Seconds(time.Second)
 	}
 	if x := f.Get("request_timeout"); x.IsSet() {
-		d.Measurement.API.Timeout = x.PositiveSeconds()
+		d.API.Timeout = x.PositiveSeconds()
 	}
 	if s := f.Get("base_seed"); s.IsSet() {
-		d.Measurement.Data.Seed = s.Seed()
+		d.Data.Seed = s.Seed()
 	}
 	common := runplan.Stage{Measure: true, PauseAfter: pause, Drain: readDrain(f.Get("stage_teardown_grace_seconds"))}
 	stages, sweep, trace := f.Get("stages"), f.Get("sweep"), f.Get("trace")
@@ -61,16 +61,16 @@ func giveTurns(d *tool.Draft, sessions tool.Value) {
 	if !sessions.IsSet() {
 		return
 	}
-	data := &d.Measurement.Data
-	for i := range d.Measurement.Stages {
-		s := &d.Measurement.Stages[i]
+	data := &d.Data
+	for i := range d.Stages {
+		s := &d.Stages[i]
 		if s.Shape == runplan.ShapeOpen {
 			s.Requests = int(s.Rate * s.Duration.D().Seconds())
 		}
 		data.Turns = max(data.Turns, (s.Requests+data.Conversations-1)/data.Conversations)
 	}
-	for i := range d.Measurement.Stages {
-		if s := &d.Measurement.Stages[i]; s.Shape == runplan.ShapeOpen {
+	for i := range d.Stages {
+		if s := &d.Stages[i]; s.Shape == runplan.ShapeOpen {
 			s.Rate /= float64(data.Turns)
 		} else {
 			s.SlotPer = "request"
@@ -96,15 +96,15 @@ func readRest(d *tool.Draft, f *tool.Fields) {
 		"worker_max_tcp_connections")
 	backoff := f.Get("request_retry_backoff_sec")
 	if n := f.Get("request_retries").Integer(0); n > 0 {
-		d.Measurement.API.Retry = &runplan.Retry{Attempts: n, Backoff: runplan.Duration(500 * time.Millisecond)}
+		d.API.Retry = &runplan.Retry{Attempts: n, Backoff: runplan.Duration(500 * time.Millisecond)}
 		if backoff.IsSet() {
-			d.Measurement.API.Retry.Backoff = backoff.Seconds(time.Second)
+			d.API.Retry.Backoff = backoff.Seconds(time.Second)
 		}
 	}
 	for _, v := range f.Get("lora_traffic_split").Items() {
 		a := v.Fields()
 		adapter := runplan.Adapter{Name: a.Must("name").Text(), Weight: a.Must("split").Positive()}
-		d.Measurement.API.Adapters = append(d.Measurement.API.Adapters, adapter)
+		d.API.Adapters = append(d.API.Adapters, adapter)
 		a.Close()
 	}
 	readBreakers(f)
@@ -117,10 +117,10 @@ func readReplay(d *tool.Draft, v, trace tool.Value, s runplan.Stage) {
 		return
 	}
 	read := readTrace(trace)
-	if have := d.Measurement.Data.Trace; have != nil && have.URL != read.URL {
+	if have := d.Data.Trace; have != nil && have.URL != read.URL {
 		trace.NeedsTool("times of one trace and lengths of another")
 	}
-	d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: d.Measurement.Data.Seed, Trace: read}
+	d.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: d.Data.Seed, Trace: read}
 	s.Shape = runplan.ShapeTrace
 	d.AddStage(v, s)
 }

@@ -70,7 +70,7 @@ func (process) Override(d *tool.Draft, block map[string]any) {
 	if !ok || !d.Over.RequestType.IsSet() {
 		return
 	}
-	switch kind := d.Measurement.API.Type; kind {
+	switch kind := d.API.Type; kind {
 	case runplan.APICompletions:
 		api["type"] = "completion"
 	case runplan.APIMessages:

@@ -30,11 +30,11 @@ func (Stampede) Definition() tool.Definition {
 
 // Translate turns the block into a measurement.
 func (Stampede) Translate(d *tool.Draft) {
-	d.Measurement.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(time.Minute)}
+	d.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(time.Minute)}
 	d.SetAPI(runplan.APIChat, "")
 	f := d.Block.Fields()
-	d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true}
-	d.Measurement.Data.Input = tool.FixedLength(f.CountOr(100, "tokens"))
+	d.Data = runplan.Data{Turns: 1, FreshPerStage: true}
+	d.Data.Input = tool.FixedLength(f.CountOr(100, "tokens"))
 	d.AddStage(d.Block, runplan.Stage{
 		Measure: true, Shape: runplan.ShapeOpen, Arrival: "constant",
 		Rate: f.Must("rate").Positive(), Duration: f.Must("seconds").PositiveSeconds(),

@@ -14,7 +14,7 @@ func readStages(d *tool.Draft, f *tool.Fields) {
 	prompts := f.Get("num-prompts")
 	tool.Replace(&prompts, d.Over.MaxRequests)
 	s := shapeOf(rate, streams.Integer(1), burst)
-	if d.Measurement.Data.Trace != nil && isOn(f.Get("self-timed")) {
+	if d.Data.Trace != nil && isOn(f.Get("self-timed")) {
 		s = runplan.Stage{Shape: runplan.ShapeTrace, MaxInflight: streams.Integer(1)}
 	}
 	load := float64(s.Concurrency)
@@ -101,9 +101,9 @@ func readRamp(d *tool.Draft, f *tool.Fields, s *runplan.Stage, rate tool.Value) 
 func infinite(v tool.Value) bool { return strings.TrimPrefix(strings.ToLower(v.Text()), ".") == "inf" }
 
 func readData(d *tool.Draft, f *tool.Fields) {
-	d.Measurement.Data = runplan.Data{Turns: 1, FreshPerStage: true}
+	d.Data = runplan.Data{Turns: 1, FreshPerStage: true}
 	if s := f.Get("seed"); s.IsSet() {
-		d.Measurement.Data.Seed = s.Seed()
+		d.Data.Seed = s.Seed()
 	}
 	in, out := f.Get("input-len"), f.Get("output-len")
 	random := map[string]tool.Value{}
@@ -124,7 +124,7 @@ func readData(d *tool.Draft, f *tool.Fields) {
 	}
 	f.Ignore("self-timed", "dataset-path", "custom-output-len", "sharegpt-output-len", "custom-skip-chat-template",
 		"skip-chat-template")
-	d.Measurement.API.ExactOutput = d.Measurement.API.ExactOutput || isOn(f.Get("ignore-eos"))
+	d.API.ExactOutput = d.API.ExactOutput || isOn(f.Get("ignore-eos"))
 	f.Ignore("ignore-eos")
 	f.ToolOnly("hf-name", "hf-split", "hf-subset", "hf-output-len", "sonnet-input-len", "sonnet-output-len",
 		"sonnet-prefix-len", "random-batch-size")
@@ -142,22 +142,22 @@ func readFile(d *tool.Draft, f *tool.Fields, set, out tool.Value) {
 	length := out
 	switch set.Text() {
 	case "timed_trace":
-		d.Measurement.Data.Trace = &runplan.Trace{Format: runplan.TraceJSONL, URL: path.Text(), TimeScale: 1}
+		d.Data.Trace = &runplan.Trace{Format: runplan.TraceJSONL, URL: path.Text(), TimeScale: 1}
 		return
 	case "sharegpt":
-		d.Measurement.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.Text(), Shuffle: shuffle}
+		d.Data.File = &runplan.File{Format: runplan.FileShareGPT, URL: path.Text(), Shuffle: shuffle}
 		tool.Replace(&length, f.Get("sharegpt-output-len"))
 	default:
-		d.Measurement.Data.File = &runplan.File{Format: runplan.FileJSONL, URL: path.Text(), PromptColumn: "prompt",
+		d.Data.File = &runplan.File{Format: runplan.FileJSONL, URL: path.Text(), PromptColumn: "prompt",
 			Shuffle: shuffle}
 		tool.Replace(&length, f.Get("custom-output-len"))
-		d.Measurement.Data.Output = tool.FixedLength(256)
+		d.Data.Output = tool.FixedLength(256)
 	}
 	switch {
 	case length.Text() == "-1": // what the row says
-		d.Measurement.Data.Output = nil
+		d.Data.Output = nil
 	case length.IsSet():
-		d.Measurement.Data.Output = tool.FixedLength(length.Integer(1))
+		d.Data.Output = tool.FixedLength(length.Integer(1))
 	}
 }
 
@@ -173,7 +173,7 @@ func readRandom(d *tool.Draft, random map[string]tool.Value, in, out tool.Value)
 	ratio := random["random-range-ratio"]
 	share := ratio.Fraction()
 	switch {
-	case d.Measurement.Tool == inferenceMAX:
+	case d.Tool == inferenceMAX:
 		lengths = upTo
 		if !ratio.IsSet() {
 			share = 1
@@ -182,18 +182,18 @@ func readRandom(d *tool.Draft, random map[string]tool.Value, in, out tool.Value)
 		ratio.Errorf("want a share below 1, for lengths from L(1-r) to L(1+r); lengths from rL to L are those of tool %s",
 			inferenceMAX)
 	}
-	d.Measurement.Data.Input = lengths(orInt(in, random["random-input-len"], 1024), share)
-	d.Measurement.Data.Output = lengths(orInt(out, random["random-output-len"], 128), share)
+	d.Data.Input = lengths(orInt(in, random["random-input-len"], 1024), share)
+	d.Data.Output = lengths(orInt(out, random["random-output-len"], 128), share)
 	if n := random["random-prefix-len"].Integer(0); n > 0 {
-		d.Measurement.Data.Prefixes = []runplan.Prefix{{Weight: 1, Count: 1, Tokens: n}}
+		d.Data.Prefixes = []runplan.Prefix{{Weight: 1, Count: 1, Tokens: n}}
 	}
-	d.Measurement.API.ExactOutput = true // the tool asks random prompts for their exact length
+	d.API.ExactOutput = true // the tool asks random prompts for their exact length
 }
 
 func readPrefixes(d *tool.Draft, random map[string]tool.Value, in, out tool.Value) {
-	d.Measurement.Data.Input = tool.FixedLength(orInt(in, random["prefix-repetition-suffix-len"], 256))
-	d.Measurement.Data.Output = tool.FixedLength(orInt(out, random["prefix-repetition-output-len"], 128))
-	d.Measurement.Data.Prefixes = []runplan.Prefix{{
+	d.Data.Input = tool.FixedLength(orInt(in, random["prefix-repetition-suffix-len"], 256))
+	d.Data.Output = tool.FixedLength(orInt(out, random["prefix-repetition-output-len"], 128))
+	d.Data.Prefixes = []runplan.Prefix{{
 		Weight: 1, Count: orInt(random["prefix-repetition-num-prefixes"], tool.Value{}, 10),
 		Tokens: orInt(random["prefix-repetition-prefix-len"], tool.Value{}, 256),
 	}}

@@ -11,14 +11,14 @@ import (
 // translate reads the flags of `vllm bench serve` or of InferenceMAX, without their dashes in front; inside, - and _
 // are the same.
 func translate(d *tool.Draft) {
-	d.Measurement.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
+	d.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	for _, v := range []tool.Value{d.Over.Rates, d.Over.MaxSeconds} {
 		if v.IsSet() {
-			v.Errorf("has no meaning for %s: set request-rate and num-prompts in the profile", d.Measurement.Tool)
+			v.Errorf("has no meaning for %s: set request-rate and num-prompts in the profile", d.Tool)
 		}
 	}
 	if !d.Block.IsSet() {
-		d.Block.Errorf("needs a %s block", strings.ReplaceAll(d.Measurement.Tool, "-", "_"))
+		d.Block.Errorf("needs a %s block", strings.ReplaceAll(d.Tool, "-", "_"))
 		return
 	}
 	f := d.Block.Fields()
@@ -31,7 +31,7 @@ func translate(d *tool.Draft) {
 	readStages(d, f)
 	readResults(d, f)
 	f.Noted(tool.SetByRunner, "base-url", "host", "port", "model", "served-model-name", "result-dir", "result-filename")
-	if d.Measurement.Tool == inferenceMAX {
+	if d.Tool == inferenceMAX {
 		f.ToolOnly("use-chat-template", "best-of")
 	}
 	f.Ignore("executable", "tokenizer", "tokenizer-mode", "skip-tokenizer-init", "trust-remote-code", "disable-tqdm",
@@ -63,7 +63,7 @@ func readAPI(d *tool.Draft, f *tool.Fields) {
 	for _, h := range f.Get("header", "headers").Items() {
 		d.AddHeaders(h.EqualPairs())
 	}
-	d.Measurement.API.VerifyTLS = !isOn(f.Get("insecure"))
+	d.API.VerifyTLS = !isOn(f.Get("insecure"))
 }
 
 func readBody(d *tool.Draft, f *tool.Fields) {
@@ -92,7 +92,7 @@ func readBody(d *tool.Draft, f *tool.Fields) {
 func readAdapters(d *tool.Draft, f *tool.Fields) {
 	for _, v := range f.Get("lora-modules").Items() {
 		for name := range strings.FieldsSeq(v.Text()) {
-			d.Measurement.API.Adapters = append(d.Measurement.API.Adapters, runplan.Adapter{Name: name, Weight: 1})
+			d.API.Adapters = append(d.API.Adapters, runplan.Adapter{Name: name, Weight: 1})
 		}
 	}
 	if v := f.Get("lora-assignment"); v.Word("random", "round-robin") == "round-robin" {
@@ -114,6 +114,6 @@ func readResults(d *tool.Draft, f *tool.Fields) {
 		}
 	}
 	if len(labels) > 0 {
-		d.Measurement.Labels = labels
+		d.Labels = labels
 	}
 }
