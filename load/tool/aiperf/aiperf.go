@@ -8,7 +8,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-func translate(d *tool.Draft) {
+// Translate reads the flags of a profile.
+func (Tool) Translate(d *tool.Draft) {
 	d.API = runplan.API{VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	if d.Over.Rates.IsSet() {
 		d.Over.Rates.Errorf("has no meaning for aiperf: set concurrency or request_rate in the profile")

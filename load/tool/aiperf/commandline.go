@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/load/tool/tree"
 )
 
-// parse reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.
-func parse(c *tool.CommandLine, args []string) {
+// Parse reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.
+func (Tool) Parse(c *tool.CommandLine, args []string) {
 	flags := parseFlags(c, args)
 	c.Block = tree.Mapping()
 	for _, f := range flags {

@@ -19,8 +19,8 @@ from aiperf.cli import app
 if __name__ == "__main__":
     sys.exit(app())`
 
-// command is `aiperf profile`: free keys are flags. A data set of the block is fetched first, as the block may cut it.
-func command(i tool.Invocation, b map[string]any) (tool.Command, error) {
+// Command is `aiperf profile`: free keys are flags. A data set of the block is fetched first, as the block may cut it.
+func (process) Command(i tool.Invocation, b map[string]any) (tool.Command, error) {
 	c := tool.Command{Argv: []string{i.Program, "profile"}}
 	if i.Key != "" {
 		c.Argv = []string{filepath.Join(filepath.Dir(i.Program), "python"), "-c", shim, "profile"}

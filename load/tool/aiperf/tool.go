@@ -24,12 +24,6 @@ func (Tool) Definition() tool.Definition {
 	}
 }
 
-// Translate reads the flags of a profile.
-func (Tool) Translate(d *tool.Draft) { translate(d) }
-
-// Parse reads the flags of a command line, whose defaults are the tool's: no streaming, a chat, 550 tokens.
-func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, args) }
-
 // External is the tool itself.
 func (Tool) External() tool.External { return process{} }
 
@@ -47,8 +41,7 @@ type process struct{}
 // Program is what pip installs.
 func (process) Program() tool.Program {
 	return tool.Program{
-		Name: Name, Requirement: "aiperf==0.13.0", Distribution: Name,
-		Results: []string{"profile_export_aiperf.json", "profile_export.jsonl"},
+		Name: Name, Requirement: "aiperf==0.13.0", Distribution: Name, Results: []string{fileJSON, fileRows},
 	}
 }
 
@@ -57,9 +50,4 @@ func (process) Override(d *tool.Draft, block map[string]any) {
 	tool.SetOverride(block, "endpoint_type", d.Over.RequestType)
 	tool.SetOverride(block, "benchmark_duration", d.Over.MaxSeconds)
 	tool.SetOverride(block, "request_count", d.Over.MaxRequests)
-}
-
-// Command is aiperf profile.
-func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
-	return command(i, block)
 }

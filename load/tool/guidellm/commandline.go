@@ -8,9 +8,9 @@ import (
 	"bflow.dev/bflow/load/tool"
 )
 
-// parse reads the words of GuideLLM: of 0.7 and later where the command is run, where the scenario has a spec or where
+// Parse reads the words of GuideLLM: of 0.7 and later where the command is run, where the scenario has a spec or where
 // variables name one, else those of 0.3 to 0.6.
-func parse(c *tool.CommandLine, args []string) {
+func (Tool) Parse(c *tool.CommandLine, args []string) {
 	for _, name := range c.Names {
 		if hole := problem.Unfilled(c.Env[name], false); strings.HasPrefix(name, "GUIDELLM_") && hole != "" {
 			c.Errorf(name, "%s", hole)

@@ -23,7 +23,8 @@ type legacyBlock struct {
 	rateType, rate, maxSeconds, maxRequests, maxErrorRate, seed tool.Value
 }
 
-func translate(d *tool.Draft) {
+// Translate reads the block of a profile.
+func (Tool) Translate(d *tool.Draft) {
 	d.API = runplan.API{Stream: true, VerifyTLS: true, ExactOutput: true,
 		Timeout: runplan.Duration(600 * time.Second)}
 	if !d.Block.IsSet() {

@@ -20,7 +20,7 @@ func guideEnding(name string) bool {
 // addFile adds the output that a path asks for: its ending says the format, a folder gets a benchmarks.json.
 func addFile(c *tool.CommandLine, word, name string) {
 	if !guideEnding(name) {
-		name = path.Join(name, "benchmarks.json")
+		name = path.Join(name, reportFile)
 	}
 	if ext := strings.ToLower(path.Ext(name)); ext == ".csv" || ext == ".html" {
 		c.LeaveOut(word, "load-gen writes no %s file of GuideLLM: ask for json, which guidellm can turn into others", ext[1:])
@@ -124,7 +124,7 @@ func addTypedOutputs(c *tool.CommandLine, plural, singular *yaml.Node, set setti
 	}
 	dir := set.values["DEFAULT_RESULTS_DIR"]
 	if plural == nil {
-		addFile(c, "", path.Join(dir, "benchmarks.json"))
+		addFile(c, "", path.Join(dir, reportFile))
 	}
 	for _, n := range items {
 		if n.Kind == yaml.ScalarNode {

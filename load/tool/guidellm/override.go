@@ -6,8 +6,8 @@ import (
 	"bflow.dev/bflow/load/tool"
 )
 
-// override writes the experiment's overrides into a guidellm block that the real tool will read.
-func override(d *tool.Draft, block map[string]any) {
+// Override writes the experiment's overrides into a guidellm block that the real tool will read.
+func (process) Override(d *tool.Draft, block map[string]any) {
 	if d.Over.RequestType.IsSet() {
 		backend, ok := block["backend"].(map[string]any)
 		if !ok {

@@ -35,7 +35,7 @@ func scenarioOf(run tools.Run, ms []tools.Measurement) scenario2 {
 			Finalizer: finalizer2{Kind: "generative", ToolCallMode: "client"},
 			Loader:    dataLoader(),
 			Seed:      seed2{Kind: "static", Value: m.Plan.Data.Seed},
-			Outputs:   []output2{{Kind: "json", Path: "benchmarks.json"}},
+			Outputs:   []output2{{Kind: "json", Path: reportFile}},
 			Metrics: measuring2{Kind: "generative", Warnings: []json.RawMessage{}, PreferResponse: true,
 				SLO: objectives(run, m)},
 		},

@@ -27,7 +27,7 @@ func Write031(ctx context.Context, run tools.Run) ([]tools.File, error) {
 			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	return []tools.File{tools.JSON("benchmarks.json", out)}, nil
+	return []tools.File{tools.JSON(reportFile, out)}, nil
 }
 
 // choose leaves of a benchmark what was asked for and adds the person's values.

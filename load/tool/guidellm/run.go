@@ -24,9 +24,9 @@ func flagOf(key string) string {
 	return key
 }
 
-// command is `guidellm run` of 0.7 and 0.8: a flag per key, maps as JSON. The backend holds the API key where there is
+// Command is `guidellm run` of 0.7 and 0.8: a flag per key, maps as JSON. The backend holds the API key where there is
 // one; it then goes by the environment, which is the same tree.
-func command(i tool.Invocation, b map[string]any) (tool.Command, error) {
+func (process) Command(i tool.Invocation, b map[string]any) (tool.Command, error) {
 	backend, err := backendOf(i, b["backend"])
 	if err != nil {
 		return tool.Command{}, err

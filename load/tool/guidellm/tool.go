@@ -31,12 +31,6 @@ func (Tool) Definition() tool.Definition {
 	}
 }
 
-// Translate reads the block of a profile.
-func (Tool) Translate(d *tool.Draft) { translate(d) }
-
-// Parse reads flags, variables and a scenario.
-func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, args) }
-
 // External is the tool itself.
 func (Tool) External() tool.External { return process{} }
 
@@ -55,12 +49,4 @@ type process struct{}
 // Program is what pip installs.
 func (process) Program() tool.Program {
 	return tool.Program{Name: Name, Requirement: "guidellm==0.8.1", Distribution: Name, Results: []string{reportFile}}
-}
-
-// Override writes rates, bounds and type of requests into a block.
-func (process) Override(d *tool.Draft, block map[string]any) { override(d, block) }
-
-// Command is guidellm run.
-func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
-	return command(i, block)
 }

@@ -15,8 +15,8 @@ func roots() []string {
 	return []string{"api", "data", "load", "metrics", "report", "storage", "server", "tokenizer", "circuit_breakers"}
 }
 
-// parse reads a configuration file and flags --a.b.c value, which are the same tree.
-func parse(c *tool.CommandLine, args []string) {
+// Parse reads a configuration file and flags --a.b.c value, which are the same tree.
+func (Tool) Parse(c *tool.CommandLine, args []string) {
 	block := tree.Mapping()
 	for _, f := range parseFlags(c, args) {
 		if !strings.Contains(f.Word, ".") && tree.Child(block, f.Name) == nil && !parseTop(c, block, f) {

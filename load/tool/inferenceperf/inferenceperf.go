@@ -8,8 +8,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// translate reads the tool's own YAML: the block is what stands below the key config.
-func translate(d *tool.Draft) {
+// Translate reads the tool's own YAML: the block is what stands below the key config.
+func (Tool) Translate(d *tool.Draft) {
 	d.API = runplan.API{VerifyTLS: true, ExactOutput: true, Timeout: runplan.Duration(600 * time.Second)}
 	for _, v := range []tool.Value{d.Over.Rates, d.Over.MaxSeconds, d.Over.MaxRequests} {
 		if v.IsSet() {

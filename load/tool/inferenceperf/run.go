@@ -12,9 +12,9 @@ import (
 // configFile is the file that inference-perf reads; JSON is YAML.
 const configFile = "input.yaml"
 
-// command is the block as a config file, with the server, the storage and every report that the import reads. The
+// Command is the block as a config file, with the server, the storage and every report that the import reads. The
 // API key has no other place in this tool than that file.
-func command(i tool.Invocation, b map[string]any) (tool.Command, error) {
+func (process) Command(i tool.Invocation, b map[string]any) (tool.Command, error) {
 	server := argv.Child(b, "server")
 	argv.SetDefault(server, "type", "vllm")
 	server["model_name"], server["base_url"] = i.Model, i.Endpoint

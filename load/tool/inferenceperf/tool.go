@@ -33,12 +33,6 @@ func (Tool) Definition() tool.Definition {
 	}
 }
 
-// Translate reads the configuration of a profile.
-func (Tool) Translate(d *tool.Draft) { translate(d) }
-
-// Parse reads a configuration file and flags, which are the same tree.
-func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, args) }
-
 // External is the tool itself.
 func (Tool) External() tool.External { return process{} }
 
@@ -57,7 +51,7 @@ type process struct{}
 func (process) Program() tool.Program {
 	return tool.Program{
 		Name: Name, Requirement: "inference-perf==0.7.0", Distribution: Name,
-		Results: []string{"summary_*.json", "stage_*.json", perRequest + "*.json", "config.yaml"},
+		Results: []string{"summary_*.json", "stage_*.json", perRequest + "*.json", fileConfig},
 	}
 }
 
@@ -78,11 +72,6 @@ func (process) Override(d *tool.Draft, block map[string]any) {
 	default:
 		api["type"] = kind
 	}
-}
-
-// Command is inference-perf with a file.
-func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
-	return command(i, block)
 }
 
 // FirstStart is the start of the first request, ns of the monotonic clock: the files hold no other.

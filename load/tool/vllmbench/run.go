@@ -11,8 +11,8 @@ import (
 // resultFile is the file that vllm bench serve writes.
 const resultFile = "result.json"
 
-// command is `vllm bench serve`: flags with the values of a list behind one flag, as its parser wants them.
-func command(i tool.Invocation, b map[string]any) tool.Command {
+// Command is `vllm bench serve`: flags with the values of a list behind one flag, as its parser wants them.
+func (process) Command(i tool.Invocation, b map[string]any) (tool.Command, error) {
 	argv.Remove(b, "executable", "base_url", "host", "port", "model", "save_result", "save_detailed", "append_result",
 		"result_dir", "result_filename")
 	c := tool.Command{Argv: []string{i.Program, "bench", "serve", "--base-url", i.Endpoint, "--model", i.Model}}
@@ -30,5 +30,5 @@ func command(i tool.Invocation, b map[string]any) tool.Command {
 	if i.Key != "" {
 		c.Env = append(c.Env, "OPENAI_API_KEY="+i.Key)
 	}
-	return c
+	return c, nil
 }

@@ -33,9 +33,6 @@ func (Tool) Definition() tool.Definition {
 	}
 }
 
-// Translate reads the flags of a profile.
-func (Tool) Translate(d *tool.Draft) { translate(d) }
-
 // Parse reads the flags of a command line.
 func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, flags(), args) }
 
@@ -51,8 +48,9 @@ func (Tool) Results() tool.Results {
 	}
 }
 
-// InferenceMAX is the script of that project, which cannot make the load itself.
-type InferenceMAX struct{}
+// InferenceMAX is the script of that project, which cannot make the load itself. It reads a block as vllm bench serve
+// does.
+type InferenceMAX struct{ Tool }
 
 // Definition names the tool.
 func (InferenceMAX) Definition() tool.Definition {
@@ -61,9 +59,6 @@ func (InferenceMAX) Definition() tool.Definition {
 		Program: inferenceMAX, Script: "benchmark_serving.py", Usage: "benchmark_serving.py ...", ServerHint: serverHint,
 	}
 }
-
-// Translate reads the flags of a profile.
-func (InferenceMAX) Translate(d *tool.Draft) { translate(d) }
 
 // Parse reads the flags of a command line.
 func (InferenceMAX) Parse(c *tool.CommandLine, args []string) {
@@ -92,9 +87,4 @@ func (process) Override(d *tool.Draft, block map[string]any) {
 		delete(block, "num_prompts")
 		tool.SetOverride(block, "num-prompts", d.Over.MaxRequests)
 	}
-}
-
-// Command is vllm bench serve.
-func (process) Command(i tool.Invocation, block map[string]any) (tool.Command, error) {
-	return command(i, block), nil
 }

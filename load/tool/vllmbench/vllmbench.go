@@ -8,9 +8,9 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// translate reads the flags of `vllm bench serve` or of InferenceMAX, without their dashes in front; inside, - and _
+// Translate reads the flags of `vllm bench serve` or of InferenceMAX, without their dashes in front; inside, - and _
 // are the same.
-func translate(d *tool.Draft) {
+func (Tool) Translate(d *tool.Draft) {
 	d.API = runplan.API{Stream: true, VerifyTLS: true, Timeout: runplan.Duration(6 * time.Hour)}
 	for _, v := range []tool.Value{d.Over.Rates, d.Over.MaxSeconds} {
 		if v.IsSet() {
