@@ -22,6 +22,39 @@ const (
 	Free                // any number, none included
 )
 
+// KnownFlag is a flag in a table.
+type KnownFlag struct {
+	Names   []string // its spellings, first the one under which it is read
+	Mark    string   // of what it takes
+	Default string
+}
+
+// ParseTable parses a table of flags: words, each the spellings of a flag with = between them, a mark, and a default
+// behind a colon. Without a mark a flag takes one value, with ! none, with + one or more, and with * any number.
+// Others are the tool's own.
+func ParseTable(text string) (flags []KnownFlag) {
+	for word := range strings.FieldsSeq(text) {
+		marked, def, _ := strings.Cut(word, ":")
+		names := strings.TrimRight(marked, "!+*?&")
+		flags = append(flags, KnownFlag{Names: strings.Split(names, "="), Mark: marked[len(names):], Default: def})
+	}
+	return flags
+}
+
+// Takes is how many values the flag takes.
+func (f KnownFlag) Takes() Arity { return map[string]Arity{"!": None, "+": Some, "*": Free}[f.Mark] }
+
+// Arities are the flags of a table by every spelling, for ReadTable.
+func Arities(table string) map[string]Arity {
+	all := map[string]Arity{}
+	for _, f := range ParseTable(table) {
+		for _, name := range f.Names {
+			all[name] = f.Takes()
+		}
+	}
+	return all
+}
+
 // Flag is one flag as it was given, with at least one value.
 type Flag struct {
 	Name   string // without dashes, - for _

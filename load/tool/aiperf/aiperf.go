@@ -35,9 +35,12 @@ func readRest(d *tool.Draft, f *tool.Fields) {
 		d.Record = &runplan.Record{Slice: x.PositiveSeconds()}
 	}
 	f.Noted(tool.SetByRunner, "url", "urls", "model", "model_names", "output_artifact_dir", "artifact_dir")
-	f.DefaultOnly(defaults())
-	f.Ignore(quiet()...)
-	f.ToolOnly(toolOnly()...)
+	_, defaults := keys(atDefault)
+	f.DefaultOnly(defaults)
+	ignored, _ := keys(quiet)
+	f.Ignore(ignored...)
+	others, _ := keys(toolOnly)
+	f.ToolOnly(others...)
 }
 
 func readAPI(d *tool.Draft, f *tool.Fields) {

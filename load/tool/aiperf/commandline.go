@@ -11,11 +11,24 @@ import (
 
 // Parse reads the flags of `aiperf profile`, whose defaults are the tool's: no streaming, a chat, 550 tokens.
 func (Tool) Parse(c *tool.CommandLine, args []string) {
-	flags := parseFlags(c, args)
+	table := map[string]tool.KnownFlag{} // by every spelling
+	for _, f := range tool.ParseTable(followed + toolOnly + atDefault + quiet) {
+		for _, name := range f.Names {
+			if f.Mark != "?" {
+				table[strings.TrimPrefix(name, "-")] = f
+			}
+		}
+	}
+	flags := parseFlags(c, table, args)
 	c.Block = tree.Mapping()
 	for _, f := range flags {
-		if !slices.Contains(own(), f.Name) {
-			parseFlag(c, f)
+		key := strings.ReplaceAll(f.Name, "-", "_")
+		switch takes := table[f.Name].Takes(); {
+		case slices.Contains(own(), f.Name):
+		case takes == tool.Some || takes == tool.Free: // a list that is repeated grows
+			c.AddToList(c.Block, f.Word, key, c.Texts(f.Word, f.Values)...)
+		default:
+			tree.Put(c.Block, c.Text(f.Word, f.Values[len(f.Values)-1]), key)
 		}
 	}
 	parseServer(c, flags)
@@ -30,54 +43,34 @@ func own() []string {
 }
 
 // parseFlags reads the flags under their first spelling; --no-flag switches one off.
-func parseFlags(c *tool.CommandLine, args []string) []tool.Flag {
-	arities := map[string]tool.Arity{}
-	for n, names := range map[tool.Arity][]string{tool.None: switches(), tool.Some: lists(), tool.One: values()} {
-		for _, name := range names {
-			arities[name] = n
-		}
-	}
-	arities["gpu-telemetry"], arities["server-metrics"] = tool.Free, tool.Free
-	for alias, name := range aliases() {
-		arities[alias] = arities[name]
-	}
+func parseFlags(c *tool.CommandLine, table map[string]tool.KnownFlag, args []string) []tool.Flag {
 	off := func(name string) (string, bool) {
 		base, ok := strings.CutPrefix(name, "no-")
-		return base, ok && slices.Contains(switches(), base)
+		f := table[base]
+		return base, ok && f.Mark == "!" && f.Names[0] == base
 	}
 	var known []string
-	for name := range arities {
+	for name := range table {
 		known = append(known, "--"+name)
 	}
 	slices.Sort(known)
 	takes := func(name string) (tool.Arity, bool) {
-		if n, ok := arities[name]; ok {
-			return n, ok
+		if f, ok := table[name]; ok {
+			return f.Takes(), ok
 		}
 		_, ok := off(name)
 		return tool.None, ok
 	}
 	flags := c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
 	for i, f := range flags {
-		if name, ok := aliases()[f.Name]; ok {
-			flags[i].Name = name
+		if one, ok := table[f.Name]; ok {
+			flags[i].Name = one.Names[0]
+			continue
 		}
-		if _, ok := arities[f.Name]; !ok {
-			flags[i].Name, _ = off(f.Name)
-			flags[i].Values = []string{"false"}
-		}
+		flags[i].Name, _ = off(f.Name)
+		flags[i].Values = []string{"false"}
 	}
 	return flags
-}
-
-// parseFlag writes one flag into the block; lists that are repeated grow.
-func parseFlag(c *tool.CommandLine, f tool.Flag) {
-	key := strings.ReplaceAll(f.Name, "-", "_")
-	if !slices.Contains(lists(), f.Name) {
-		tree.Put(c.Block, c.Text(f.Word, f.Values[len(f.Values)-1]), key)
-		return
-	}
-	c.AddToList(c.Block, f.Word, key, c.Texts(f.Word, f.Values)...)
 }
 
 func parseServer(c *tool.CommandLine, flags []tool.Flag) {

@@ -1,98 +1,98 @@
 package aiperf
 
-// switches, lists and values are the flags of `aiperf profile` 0.13.0 by what they take.
-func switches() []string {
-	return []string{
-		"streaming", "reset-kv-cache", "server-profiler", "use-legacy-max-tokens", "use-server-token-count",
-		"per-chunk-usage", "download-video-content", "uuid-and-strip", "tokenizer-trust-remote-code", "apply-chat-template",
-		"ignore-trace-delays", "use-think-time-only", "allow-dataset-wrap", "fixed-schedule", "no-fixed-schedule",
-		"fixed-schedule-auto-offset", "open-loop-replay", "open-loop-strict", "omit-kv-hints", "force-min-tokens",
-		"burst-phase-starts", "unsafe-override", "auto-plot", "plot-required", "export-outputs-json", "export-http-trace",
-		"show-trace-timing", "no-server-metrics", "network-latency-automatic", "no-gpu-telemetry",
-		"profile-run-disable-warmup-after-first", "set-consistent-seed", "vary-seed-per-trial", "parameter-sweep-same-seed",
-		"no-sweep-table", "accuracy-enable-cot", "accuracy-verbose", "verbose", "extra-verbose", "zmq-dual-bind",
-	}
-}
+import (
+	"strings"
 
-func lists() []string {
-	return []string{
-		"model-names", "url", "extra-inputs", "header", "dataset-filter", "audio-depths", "audio-sample-rates", "stream",
-		"otel-resource-attributes", "mlflow-tag", "mlflow-artifact-glob", "wandb-tag", "server-metrics",
-		"server-metrics-formats", "gpu-telemetry", "search-space", "variant", "search-sla", "search-sla-tier",
-		"accuracy-tasks",
-	}
-}
+	"bflow.dev/bflow/load/tool"
+)
 
-func values() []string {
-	return []string{
-		"model-selection-strategy", "custom-endpoint", "endpoint-type", "url-strategy", "request-timeout-seconds",
-		"wait-for-model-timeout", "wait-for-model-mode", "wait-for-model-interval", "reset-kv-cache-timeout-seconds",
-		"reset-kv-cache-path", "server-profiler-timeout-seconds", "server-profiler-start-path", "server-profiler-stop-path",
-		"api-key", "transport", "connection-reuse-strategy", "request-content-type", "session-header", "tokenizer",
-		"tokenizer-revision", "input-file", "public-dataset", "hf-subset", "hf-weka-dataset", "custom-dataset-type",
-		"max-context-length", "dataset-sampling-strategy", "random-seed", "trace-session-sample-ratio", "config",
-		"fixed-schedule-start-offset", "fixed-schedule-end-offset", "goodput", "conversation-num", "num-dataset-entries",
-		"conversation-turn-mean", "conversation-turn-stddev", "conversation-turn-delay-mean",
-		"conversation-turn-delay-stddev", "conversation-turn-delay-ratio", "inter-turn-delay-cap-seconds",
-		"max-idle-gap-cap-seconds", "replay-speedup", "prompt-batch-size", "prompt-corpus", "cache-bust", "system-prompt",
-		"system-prompt-file", "prompt-prefix-pool-size", "prompt-prefix-length", "shared-system-prompt-length",
-		"user-context-prompt-length", "prompt-input-tokens-mean", "prompt-input-tokens-stddev",
-		"prompt-input-tokens-block-size", "seq-dist", "random-range-ratio", "random-corpus-style",
-		"prompt-output-tokens-mean", "prompt-output-tokens-stddev", "audio-batch-size", "audio-length-mean",
-		"audio-length-stddev", "audio-format", "audio-num-channels", "image-width-mean", "image-width-stddev",
-		"image-height-mean", "image-height-stddev", "image-batch-size", "image-format", "image-source",
-		"image-source-sampling", "video-batch-size", "video-duration", "video-fps", "video-width", "video-height",
-		"video-synth-type", "video-format", "video-codec", "video-audio-sample-rate", "video-audio-num-channels",
-		"video-audio-codec", "video-audio-depth", "rankings-passages-mean", "rankings-passages-stddev",
-		"rankings-passages-prompt-token-mean", "rankings-passages-prompt-token-stddev", "rankings-query-prompt-token-mean",
-		"rankings-query-prompt-token-stddev", "synthesis-speedup-ratio", "synthesis-prefix-len-multiplier",
-		"synthesis-prefix-root-multiplier", "synthesis-prompt-len-multiplier", "synthesis-output-len-multiplier",
-		"synthesis-max-isl", "synthesis-max-osl", "benchmark-duration", "benchmark-grace-period", "concurrency",
-		"prefill-concurrency", "request-rate", "arrival-pattern", "arrival-smoothness", "request-count",
-		"concurrency-ramp-duration", "prefill-concurrency-ramp-duration", "request-rate-ramp-duration", "request-rate-series",
-		"failed-request-threshold", "trajectory-start-min-ratio", "trajectory-start-max-ratio", "trace-idle-gap-cap-seconds",
-		"system-idle-gap-cap-seconds", "scenario", "warmup-request-count", "warmup-duration", "agentic-cache-warmup-duration",
-		"agentic-warmup-grace-period", "num-warmup-sessions", "warmup-concurrency", "warmup-prefill-concurrency",
-		"warmup-request-rate", "warmup-arrival-pattern", "warmup-grace-period", "warmup-concurrency-ramp-duration",
-		"warmup-prefill-concurrency-ramp-duration", "warmup-request-rate-ramp-duration", "user-centric-rate", "num-users",
-		"request-cancellation-rate", "request-cancellation-delay", "output-artifact-dir", "profile-export-prefix",
-		"export-level", "slice-duration", "otel-url", "gen-ai-provider", "mlflow-tracking-uri", "mlflow-experiment",
-		"mlflow-run-name", "mlflow-parent-run-id", "wandb-project", "wandb-entity", "wandb-run-name", "network-latency-mean",
-		"network-latency-ping-interval", "ui-type", "num-profile-runs", "profile-run-cooldown-seconds", "confidence-level",
-		"convergence-metric", "convergence-stat", "convergence-threshold", "convergence-mode",
-		"parameter-sweep-cooldown-seconds", "parameter-sweep-mode", "sweep-type", "search-metric", "search-stat",
-		"search-direction", "search-max-iterations", "search-initial-points", "search-random-seed", "search-planner",
-		"optuna-sampler", "optuna-acquisition", "optuna-terminator", "search-percentile-pooling", "bo-constraint-mode",
-		"search-recipe", "ttft-sla-ms", "isl-osl-pairs", "itl-sla-ms", "tpot-sla-ms", "e2e-sla-ms", "error-rate-sla",
-		"slo-attainment-fraction", "search-style", "degradation-threshold", "degradation-metric-tag", "degradation-stat",
-		"isl-min", "isl-max", "isl-steps", "concurrency-min", "concurrency-max", "concurrency-steps", "osl-min", "osl-max",
-		"osl-steps", "accuracy-benchmark", "accuracy-n-shots", "accuracy-grader", "accuracy-system-prompt", "log-level",
-		"record-processor-service-count", "api-port", "api-host", "stats-interval", "workers-max", "zmq-host", "zmq-ipc-path",
-	}
-}
+// The flags of `aiperf profile` 0.13.0, in tables of package tool by what becomes of them here. They are keys of a
+// block too, with _ for -, but for spellings that begin with -, which are short flags. What is marked with ? is a key
+// alone.
+const (
+	// followed are those that the native generator follows.
+	followed = `
+	streaming! fixed-schedule! no-fixed-schedule! fixed-schedule-auto-offset! model-names=model=-m+ url=-u+
+	extra-inputs+ header=-H+ custom-endpoint=endpoint endpoint-type request-timeout-seconds api-key input-file
+	public-dataset custom-dataset-type random-seed fixed-schedule-start-offset fixed-schedule-end-offset goodput
+	conversation-num=num-conversations=num-sessions num-dataset-entries=num-prompts
+	conversation-turn-mean=session-turns-mean conversation-turn-stddev=session-turns-stddev
+	conversation-turn-delay-mean=session-turn-delay-mean replay-speedup
+	prompt-prefix-pool-size=prefix-prompt-pool-size=num-prefix-prompts prompt-prefix-length=prefix-prompt-length
+	shared-system-prompt-length prompt-input-tokens-mean=synthetic-input-tokens-mean=isl
+	prompt-input-tokens-stddev=synthetic-input-tokens-stddev=isl-stddev prompt-output-tokens-mean=output-tokens-mean=osl
+	prompt-output-tokens-stddev=output-tokens-stddev=osl-stddev image-width-mean image-height-mean
+	image-batch-size=batch-size-image synthesis-speedup-ratio synthesis-max-isl synthesis-max-osl benchmark-duration
+	benchmark-grace-period concurrency request-rate arrival-pattern=request-rate-mode arrival-smoothness=vllm-burstiness
+	request-count=num-requests concurrency-ramp-duration request-rate-ramp-duration
+	warmup-request-count=num-warmup-requests warmup-duration num-warmup-sessions warmup-concurrency warmup-request-rate
+	warmup-arrival-pattern warmup-grace-period request-cancellation-rate request-cancellation-delay
+	output-artifact-dir=artifact-dir slice-duration num-profile-runs
+	`
+	// toolOnly are those that it does not have.
+	toolOnly = `
+	prefill-concurrency request-rate-series user-centric-rate num-users seq-dist=sequence-distribution
+	random-range-ratio user-context-prompt-length max-context-length scenario hf-weka-repo? hf-weka-dataset hf-subset
+	accuracy-benchmark accuracy-tasks+ accuracy-n-shots accuracy-enable-cot! accuracy-grader accuracy-system-prompt
+	num-workers? agentic-cache-warmup-duration agentic-warmup-grace-period warmup-prefill-concurrency
+	warmup-concurrency-ramp-duration warmup-prefill-concurrency-ramp-duration warmup-request-rate-ramp-duration
+	prefill-concurrency-ramp-duration ignore-trace-delays! use-think-time-only! trace-session-sample-ratio
+	inter-turn-delay-cap-seconds max-idle-gap-cap-seconds open-loop-strict! trace-idle-gap-cap-seconds
+	system-idle-gap-cap-seconds burst-phase-starts! failed-request-threshold system-prompt system-prompt-file
+	dataset-filter+ prompt-corpus convergence-metric convergence-threshold search-space+ search-metric search-stat
+	search-direction search-max-iterations search-initial-points search-random-seed search-planner
+	search-percentile-pooling search-sla+ search-sla-tier+ search-recipe search-style variant=sweep-variant+
+	optuna-sampler optuna-acquisition optuna-terminator bo-constraint-mode ttft-sla-ms itl-sla-ms tpot-sla-ms e2e-sla-ms
+	error-rate-sla slo-attainment-fraction degradation-threshold degradation-metric-tag degradation-stat isl-osl-pairs
+	isl-min isl-max isl-steps osl-min osl-max osl-steps concurrency-min concurrency-max concurrency-steps
+	reset-kv-cache-path reset-kv-cache-timeout-seconds server-profiler-start-path server-profiler-stop-path
+	server-profiler-timeout-seconds config=-f request-content-type session-header dataset-sampling-strategy image-source
+	`
+	// atDefault are those whose default it has; another value needs the tool itself.
+	atDefault = `
+	apply-chat-template!:false audio-length-mean:0 audio-length-stddev:0
+	prompt-batch-size=batch-size-text=batch-size=-b:1 cache-bust:none convergence-mode: convergence-stat:
+	conversation-turn-delay-ratio=session-delay-ratio:1 conversation-turn-delay-stddev=session-turn-delay-stddev:0
+	conversation-turn-delay-stdev?:0 download-video-content!:false image-height-stddev:0 image-width-stddev:0
+	model-selection-strategy:round_robin omit-kv-hints!:false open-loop-replay!:true reset-kv-cache!:false
+	server-profiler!:false sweep-type:grid synthesis-output-len-multiplier:1 synthesis-prefix-len-multiplier:1
+	synthesis-prefix-root-multiplier:1 synthesis-prompt-len-multiplier:1 trajectory-start-max-ratio:0.75
+	trajectory-start-min-ratio:0.25 unsafe-override!:false uuid-and-strip!:false video-height: video-width:
+	`
+	// quiet are those that change nothing that is measured.
+	quiet = `
+	use-server-token-count! per-chunk-usage! tokenizer tokenizer-revision tokenizer-trust-remote-code!
+	export-level=profile-export-level export-http-trace! profile-export-prefix=profile-export-file
+	use-legacy-max-tokens! ui-type=ui verbose=-v! extra-verbose=-vv! log-level workers-max=max-workers workers-min?
+	record-processor-service-count=record-processors connection-reuse-strategy gpu-telemetry* no-gpu-telemetry!
+	server-metrics* no-server-metrics! server-metrics-formats+ wait-for-model-timeout wait-for-model-mode
+	wait-for-model-interval transport=transport-type url-strategy allow-dataset-wrap! force-min-tokens!
+	prompt-input-tokens-block-size=synthetic-input-tokens-block-size=isl-block-size random-corpus-style auto-plot!
+	plot-required! export-outputs-json! otel-url stream+ otel-resource-attributes+ gen-ai-provider mlflow-tracking-uri
+	mlflow-experiment mlflow-run-name mlflow-tag+ mlflow-parent-run-id mlflow-artifact-glob+ wandb-project wandb-entity
+	wandb-run-name wandb-tag+ show-trace-timing! network-latency-automatic! network-latency-mean
+	network-latency-ping-interval profile-run-cooldown-seconds confidence-level profile-run-disable-warmup-after-first!
+	set-consistent-seed! vary-seed-per-trial! parameter-sweep-cooldown-seconds parameter-sweep-same-seed!
+	parameter-sweep-mode no-sweep-table! accuracy-verbose! api-port api-host stats-interval zmq-host zmq-ipc-path
+	zmq-dual-bind! audio-batch-size=batch-size-audio audio-format audio-depths+ audio-sample-rates+ audio-num-channels
+	image-source-sampling image-format video-batch-size=batch-size-video video-duration video-fps video-synth-type
+	video-format video-codec video-audio-sample-rate video-audio-num-channels video-audio-codec video-audio-depth
+	rankings-passages-mean rankings-passages-stddev rankings-passages-prompt-token-mean
+	rankings-passages-prompt-token-stddev rankings-query-prompt-token-mean rankings-query-prompt-token-stddev
+	`
+)
 
-// aliases are further spellings of flags.
-func aliases() map[string]string {
-	return map[string]string{
-		"model": "model-names", "m": "model-names", "endpoint": "custom-endpoint", "u": "url", "transport-type": "transport",
-		"H": "header", "f": "config", "num-conversations": "conversation-num", "num-sessions": "conversation-num",
-		"num-prompts": "num-dataset-entries", "session-turns-mean": "conversation-turn-mean",
-		"session-turns-stddev": "conversation-turn-stddev", "session-turn-delay-mean": "conversation-turn-delay-mean",
-		"session-turn-delay-stddev": "conversation-turn-delay-stddev", "session-delay-ratio": "conversation-turn-delay-ratio",
-		"batch-size-text": "prompt-batch-size", "batch-size": "prompt-batch-size", "b": "prompt-batch-size",
-		"prefix-prompt-pool-size": "prompt-prefix-pool-size", "num-prefix-prompts": "prompt-prefix-pool-size",
-		"prefix-prompt-length": "prompt-prefix-length", "synthetic-input-tokens-mean": "prompt-input-tokens-mean",
-		"isl": "prompt-input-tokens-mean", "synthetic-input-tokens-stddev": "prompt-input-tokens-stddev",
-		"isl-stddev": "prompt-input-tokens-stddev", "synthetic-input-tokens-block-size": "prompt-input-tokens-block-size",
-		"isl-block-size": "prompt-input-tokens-block-size", "sequence-distribution": "seq-dist",
-		"output-tokens-mean": "prompt-output-tokens-mean", "osl": "prompt-output-tokens-mean",
-		"output-tokens-stddev": "prompt-output-tokens-stddev", "osl-stddev": "prompt-output-tokens-stddev",
-		"batch-size-audio": "audio-batch-size", "batch-size-image": "image-batch-size",
-		"batch-size-video": "video-batch-size", "request-rate-mode": "arrival-pattern",
-		"vllm-burstiness": "arrival-smoothness", "num-requests": "request-count",
-		"num-warmup-requests": "warmup-request-count", "artifact-dir": "output-artifact-dir",
-		"profile-export-file": "profile-export-prefix", "profile-export-level": "export-level", "ui": "ui-type",
-		"sweep-variant": "variant", "v": "verbose", "vv": "extra-verbose",
-		"record-processors": "record-processor-service-count", "max-workers": "workers-max",
+// keys are the keys of a block that a table has, in every spelling, with the defaults.
+func keys(table string) (names []string, defaults map[string]string) {
+	defaults = map[string]string{}
+	for _, f := range tool.ParseTable(table) {
+		for _, name := range f.Names {
+			if !strings.HasPrefix(name, "-") {
+				name = strings.ReplaceAll(name, "-", "_")
+				names = append(names, name)
+				defaults[name] = f.Default
+			}
+		}
 	}
+	return names, defaults
 }

@@ -67,11 +67,9 @@ func warnOfVariables(c *tool.CommandLine) {
 }
 
 func readTypedFlags(c *tool.CommandLine, args []string) []tool.Flag {
-	arities := map[string]tool.Arity{
-		"label": tool.One, "l": tool.One, "override": tool.Paired, "config": tool.One, "scenario": tool.One, "c": tool.One,
-		"disable-console": tool.None, "disable-console-outputs": tool.None,
-		"disable-console-interactive": tool.None, "disable-progress": tool.None,
-	}
+	arities := tool.Arities(
+		"label l config scenario c disable-console! disable-console-outputs! disable-console-interactive! disable-progress!")
+	arities["override"] = tool.Paired
 	for name := range typedFlags() {
 		arities[name] = tool.One
 	}

@@ -45,11 +45,8 @@ func (Stampede) Translate(d *tool.Draft) {
 
 // Parse reads the command line of the tool: every flag is a key of the block, but for those that name the server.
 func (Stampede) Parse(c *tool.CommandLine, args []string) {
-	flags := map[string]tool.Arity{
-		"url": tool.One, "model": tool.One, "rate": tool.One, "seconds": tool.One, "tokens": tool.One, "chaos": tool.One,
-	}
 	c.Block = tree.Mapping()
-	for _, f := range c.ReadTable(args, flags) {
+	for _, f := range c.ReadTable(args, tool.Arities("url model rate seconds tokens chaos")) {
 		switch value := f.Values[0]; f.Name {
 		case "url":
 			c.SetEndpoint(f.Word, value)

@@ -10,35 +10,21 @@ import (
 	"bflow.dev/bflow/load/tool/tree"
 )
 
-// flags are the flags of `vllm bench serve` with the number of their values.
-func flags() map[string]tool.Arity {
-	all := map[string]tool.Arity{}
-	for _, name := range []string{
-		"backend", "endpoint-type", "endpoint", "base-url", "host", "port", "model", "served-model-name", "request-rate",
-		"burstiness", "max-concurrency", "num-prompts", "num-warmups", "seed", "ready-check-timeout-sec", "ramp-up-strategy",
-		"ramp-up-start-rps", "ramp-up-end-rps", "dataset-name", "dataset-path", "random-input-len", "random-output-len",
-		"random-range-ratio", "random-prefix-len", "random-batch-size", "input-len", "output-len",
-		"prefix-repetition-prefix-len", "prefix-repetition-suffix-len", "prefix-repetition-num-prefixes",
-		"prefix-repetition-output-len", "sharegpt-output-len", "custom-output-len", "sonnet-input-len", "sonnet-output-len",
-		"sonnet-prefix-len", "hf-name", "hf-split", "hf-subset", "hf-output-len", "temperature", "top-p", "top-k", "min-p",
-		"presence-penalty", "frequency-penalty", "repetition-penalty", "extra-body", "logprobs", "lora-assignment",
-		"percentile-metrics", "metric-percentiles", "result-dir", "result-filename", "label", "probe-request-rate",
-		"tokenizer", "tokenizer-mode", "chat-template-kwargs", "request-id-prefix", "timeline-itl-thresholds",
-	} {
-		all[name] = tool.One
-	}
-	for _, name := range []string{"header", "goodput", "metadata", "lora-modules"} {
-		all[name] = tool.Some
-	}
-	for _, name := range []string{
-		"insecure", "save-result", "save-detailed", "append-result", "ignore-eos", "disable-tqdm", "trust-remote-code",
-		"profile", "skip-tokenizer-init", "plot-timeline", "plot-dataset-stats", "self-timed", "no-oversample",
-		"disable-shuffle", "use-beam-search", "skip-chat-template", "custom-skip-chat-template",
-	} {
-		all[name] = tool.None
-	}
-	return all
-}
+// flags are the flags of `vllm bench serve`, a table of package tool.
+const flags = `
+	backend endpoint-type endpoint base-url host port model served-model-name request-rate burstiness max-concurrency
+	num-prompts num-warmups seed ready-check-timeout-sec ramp-up-strategy ramp-up-start-rps ramp-up-end-rps dataset-name
+	dataset-path random-input-len random-output-len random-range-ratio random-prefix-len random-batch-size input-len
+	output-len prefix-repetition-prefix-len prefix-repetition-suffix-len prefix-repetition-num-prefixes
+	prefix-repetition-output-len sharegpt-output-len custom-output-len sonnet-input-len sonnet-output-len
+	sonnet-prefix-len hf-name hf-split hf-subset hf-output-len temperature top-p top-k min-p presence-penalty
+	frequency-penalty repetition-penalty extra-body logprobs lora-assignment percentile-metrics metric-percentiles
+	result-dir result-filename label probe-request-rate tokenizer tokenizer-mode chat-template-kwargs request-id-prefix
+	timeline-itl-thresholds header+ goodput+ metadata+ lora-modules+ insecure! save-result! save-detailed!
+	append-result! ignore-eos! disable-tqdm! trust-remote-code! profile! skip-tokenizer-init! plot-timeline!
+	plot-dataset-stats! self-timed! no-oversample! disable-shuffle! use-beam-search! skip-chat-template!
+	custom-skip-chat-template!
+`
 
 // own are flags that are ours to follow, not the translation's.
 func own() []string {
@@ -48,8 +34,9 @@ func own() []string {
 	}
 }
 
-// parse writes the flags of table into the block.
-func parse(c *tool.CommandLine, table map[string]tool.Arity, args []string) {
+// parse writes the flags of a table into the block.
+func parse(c *tool.CommandLine, flags string, args []string) {
+	table := tool.Arities(flags)
 	given := c.ReadTable(args, table)
 	c.Block = tree.Mapping()
 	for _, f := range given {

@@ -34,7 +34,7 @@ func (Tool) Definition() tool.Definition {
 }
 
 // Parse reads the flags of a command line.
-func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, flags(), args) }
+func (Tool) Parse(c *tool.CommandLine, args []string) { parse(c, flags, args) }
 
 // External is the tool itself.
 func (Tool) External() tool.External { return process{} }
@@ -62,9 +62,7 @@ func (InferenceMAX) Definition() tool.Definition {
 
 // Parse reads the flags of a command line.
 func (InferenceMAX) Parse(c *tool.CommandLine, args []string) {
-	table := flags()
-	table["use-chat-template"], table["best-of"] = tool.None, tool.One
-	parse(c, table, args)
+	parse(c, flags+"use-chat-template! best-of", args)
 }
 
 // External is nil: the script is no program that pip installs.
