@@ -10,41 +10,30 @@ import (
 	"bflow.dev/bflow/load/tool/tree"
 )
 
-// flatWord is one word of GuideLLM 0.3 to 0.6: a variable GUIDELLM_NAME, a flag --name, a key of a scenario.
+// flatWord is one word of GuideLLM 0.3 to 0.6: a variable GUIDELLM_NAME, a flag --name, a key of a scenario. Its
+// further spellings are flags only: the variable of an alias is dead. The flag of one marked with & may be repeated.
 type flatWord struct {
-	name    string
-	aliases []string // flags only: the variable of an alias is dead
-	takes   tool.Arity
-	many    bool   // the flag may be repeated
-	only    string // the generation that alone has it: 0.3, or 0.4 for those from 0.4 on
+	tool.KnownFlag
+	only string // the generation that alone has it: 0.3, or 0.4 for those from 0.4 on
 }
 
-func flatWords() []flatWord {
-	return []flatWord{
-		{name: "target"}, {name: "model"}, {name: "rate", many: true}, {name: "max_seconds"}, {name: "max_requests"},
-		{name: "data", many: true}, {name: "data_args", many: true}, {name: "data_sampler"},
-		{name: "processor", aliases: []string{"tokenizer"}}, {name: "processor_args"}, {name: "random_seed"},
-		{name: "scenario", aliases: []string{"c"}}, {name: "output_path"}, {name: "disable_progress", takes: tool.None},
-		{name: "backend_type", only: "0.3"}, {name: "backend_args", only: "0.3"}, {name: "rate_type", only: "0.3"},
-		{name: "warmup_percent", only: "0.3"}, {name: "cooldown_percent", only: "0.3"},
-		{name: "output_extras", only: "0.3"}, {name: "output_sampling", only: "0.3"},
-		{name: "display_scheduler_stats", takes: tool.None, only: "0.3"},
-		{name: "disable_console_outputs", takes: tool.None, only: "0.3"}, {name: "backend", only: "0.4"},
-		{name: "backend_kwargs", only: "0.4"}, {name: "profile", only: "0.4"}, {name: "warmup", only: "0.4"},
-		{name: "cooldown", only: "0.4"}, {name: "rampup", only: "0.4"}, {name: "max_errors", only: "0.4"},
-		{name: "max_error_rate", only: "0.4"}, {name: "max_global_error_rate", only: "0.4"},
-		{name: "request_type", only: "0.4"}, {name: "request_format", only: "0.4"},
-		{name: "over_saturation", aliases: []string{"detect_saturation"}, only: "0.4"}, {name: "data_samples", only: "0.4"},
-		{name: "data_column_mapper", only: "0.4"}, {name: "data_num_workers", only: "0.4"},
-		{name: "dataloader_kwargs", only: "0.4"}, {name: "data_preprocessors", many: true, only: "0.4"},
-		{name: "data_preprocessors_kwargs", only: "0.4"}, {name: "data_finalizer", only: "0.4"},
-		{name: "data_collator", only: "0.4"}, {name: "data_request_formatter", only: "0.4"},
-		{name: "request_formatter_kwargs", only: "0.4"}, {name: "output_dir", only: "0.4"},
-		{name: "outputs", aliases: []string{"output_formats"}, many: true, only: "0.4"},
-		{name: "sample_requests", only: "0.4"}, {name: "prefer_response_metrics", only: "0.4"},
-		{name: "disable_console", takes: tool.None, only: "0.4"},
-		{name: "disable_console_interactive", takes: tool.None, only: "0.4"},
+func flatWords() (all []flatWord) {
+	for _, of := range []struct{ only, words string }{
+		{"", `target model rate& max_seconds max_requests data& data_args& data_sampler processor=tokenizer
+			processor_args random_seed scenario=c output_path disable_progress!`},
+		{"0.3", `backend_type backend_args rate_type warmup_percent cooldown_percent output_extras output_sampling
+			display_scheduler_stats! disable_console_outputs!`},
+		{"0.4", `backend backend_kwargs profile warmup cooldown rampup max_errors max_error_rate max_global_error_rate
+			request_type request_format over_saturation=detect_saturation data_samples data_column_mapper
+			data_num_workers dataloader_kwargs data_preprocessors& data_preprocessors_kwargs data_finalizer
+			data_collator data_request_formatter request_formatter_kwargs output_dir outputs=output_formats&
+			sample_requests prefer_response_metrics disable_console! disable_console_interactive!`},
+	} {
+		for _, f := range tool.ParseTable(of.words) {
+			all = append(all, flatWord{f, of.only})
+		}
 	}
+	return all
 }
 
 // given is a word with its value and where it stands.
@@ -104,8 +93,8 @@ func readVariables(c *tool.CommandLine, in *flatInput) {
 	known := map[string]bool{}
 	var names []string
 	for _, w := range flatWords() {
-		known[w.name] = true
-		names = append(names, "GUIDELLM_"+strings.ToUpper(w.name))
+		known[w.Names[0]] = true
+		names = append(names, "GUIDELLM_"+strings.ToUpper(w.Names[0]))
 	}
 	for _, name := range c.Names {
 		rest, ok := strings.CutPrefix(name, "GUIDELLM_")
@@ -117,7 +106,7 @@ func readVariables(c *tool.CommandLine, in *flatInput) {
 		case strings.TrimSpace(c.Env[name]) == "": // the tool takes an empty variable for one that is not set
 		case known[word]:
 			in.words[word] = given{value: c.Text(name, c.Env[name]), word: name}
-		case slices.ContainsFunc(flatWords(), func(w flatWord) bool { return slices.Contains(w.aliases, word) }):
+		case slices.ContainsFunc(flatWords(), func(w flatWord) bool { return slices.Contains(w.Names, word) }):
 			c.Warnf(name, "has no effect: the tool has no variable for this spelling of a flag")
 		default:
 			c.Unknown(name, names)
@@ -130,7 +119,7 @@ func readFlatFlags(c *tool.CommandLine, args []string) []tool.Flag {
 	words := map[string]flatWord{}
 	var known []string
 	for _, w := range flatWords() {
-		for _, name := range append([]string{w.name}, w.aliases...) {
+		for _, name := range w.Names {
 			name = strings.ReplaceAll(name, "_", "-")
 			words[name] = w
 			known = append(known, "--"+name)
@@ -138,11 +127,11 @@ func readFlatFlags(c *tool.CommandLine, args []string) []tool.Flag {
 	}
 	takes := func(name string) (tool.Arity, bool) {
 		w, ok := words[name]
-		return w.takes, ok
+		return w.Takes(), ok
 	}
 	flags := c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
 	for i := range flags {
-		flags[i].Name = words[flags[i].Name].name
+		flags[i].Name = words[flags[i].Name].Names[0]
 	}
 	return flags
 }
@@ -154,7 +143,7 @@ func addFlag(c *tool.CommandLine, in *flatInput, f tool.Flag) {
 	}
 	value := c.Text(f.Word, f.Values[0])
 	have, twice := in.words[f.Name]
-	many := slices.ContainsFunc(flatWords(), func(w flatWord) bool { return w.name == f.Name && w.many })
+	many := slices.ContainsFunc(flatWords(), func(w flatWord) bool { return w.Names[0] == f.Name && w.Mark == "&" })
 	if twice && have.flag && many {
 		if have.value.Kind != yaml.SequenceNode {
 			have.value = tree.List(have.value)
@@ -171,12 +160,12 @@ func addFlag(c *tool.CommandLine, in *flatInput, f tool.Flag) {
 func tellGeneration(c *tool.CommandLine, in *flatInput) string {
 	var old, young []string
 	for _, w := range flatWords() {
-		if _, ok := in.words[w.name]; ok {
+		if _, ok := in.words[w.Names[0]]; ok {
 			switch w.only {
 			case "0.3":
-				old = append(old, w.name)
+				old = append(old, w.Names[0])
 			case "0.4":
-				young = append(young, w.name)
+				young = append(young, w.Names[0])
 			}
 		}
 	}

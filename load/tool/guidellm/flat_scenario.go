@@ -1,7 +1,6 @@
 package guidellm
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -36,8 +35,8 @@ func takeScenarioWords(c *tool.CommandLine, in *flatInput, n *yaml.Node) {
 	names := map[string]string{}
 	var known []string
 	for _, w := range flatWords() {
-		for _, name := range append([]string{w.name}, w.aliases...) {
-			names[name] = w.name
+		for _, name := range w.Names {
+			names[name] = w.Names[0]
 			known = append(known, name)
 		}
 	}
@@ -45,7 +44,7 @@ func takeScenarioWords(c *tool.CommandLine, in *flatInput, n *yaml.Node) {
 		name, ok := names[strings.ReplaceAll(k.Value, "-", "_")]
 		switch {
 		case tree.IsNull(v):
-		case slices.Contains([]string{"rampup_duration", "processor_args"}, k.Value) && k.Value == "rampup_duration":
+		case k.Value == "rampup_duration":
 			in.words["rampup"] = given{value: v, word: c.Word(k.Line), flag: true}
 		case !ok:
 			reportKey(c, k, known)
