@@ -31,6 +31,16 @@ func LowN(n int64, p float64) bool {
 	return math.Round(float64(n)*(100-p)*1e6)/1e8 < 10
 }
 
+// LowQuantiles are the names of the Quantiles that n values are too few for.
+func LowQuantiles(n int64) (names []string) {
+	for _, q := range Quantiles {
+		if LowN(n, q.P) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
 // Summarize returns the Metric of xs, in any order and not modified; false for an empty xs, because what was not
 // measured is absent and not zero.
 func Summarize(unit string, xs []float64) (Metric, bool) {

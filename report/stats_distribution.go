@@ -150,13 +150,10 @@ func (d *Distribution) Metric() (Metric, bool) {
 		return Metric{}, false
 	}
 	m := Metric{Unit: d.unit, N: d.n, Mean: d.mean, Stdev: d.stdev(), Min: d.min, Max: d.max, Sum: d.sum,
-		Quantiles: make(map[string]float64, len(Quantiles))}
+		Quantiles: make(map[string]float64, len(Quantiles)), LowN: LowQuantiles(d.n)}
 	values := d.quantiles()
 	for i, q := range Quantiles {
 		m.Quantiles[q.Name] = values[i]
-		if LowN(d.n, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
 	}
 	return m, true
 }

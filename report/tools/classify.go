@@ -45,6 +45,24 @@ func Classify(status int, texts ...string) (class, outcome string) {
 	return report.ErrBadPayload, report.StatusFailed
 }
 
+// Fail makes a row one of a request that failed, by what its tool says of that: see Classify. The message is kept.
+func Fail(row *report.Row, status int, kind, message string) {
+	row.ErrorClass, row.Status = Classify(status, kind, message)
+	row.Error = Brief(message)
+}
+
+// CountFailures adds n requests to the class of their error: see Classify.
+func CountFailures(c *report.Counts, n, status int, texts ...string) {
+	if n <= 0 {
+		return
+	}
+	class, _ := Classify(status, texts...)
+	if c.ByClass == nil {
+		c.ByClass = map[string]int{}
+	}
+	c.ByClass[class] += n
+}
+
 // Brief is the first 200 bytes of an error text, which is all that rows keep.
 func Brief(text string) string {
 	const longest = 200

@@ -51,6 +51,42 @@ type ImportedStage struct {
 	Checks  []report.Check
 }
 
+// NewStage returns a stage without numbers yet. ended says what ended it.
+func NewStage(planned runplan.Stage, ended string) ImportedStage {
+	return ImportedStage{Planned: planned, Ended: ended, Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
+}
+
+// CountsOf counts the requests of a stage by what became of them. Numbers that are not above 0 are left out.
+func CountsOf(byStatus map[string]int) report.Counts {
+	c := report.Counts{ByStatus: map[string]int{}}
+	for status, n := range byStatus {
+		if n > 0 {
+			c.ByStatus[status] = n
+			c.Total += n
+		}
+	}
+	c.All = c.Total
+	return c
+}
+
+// SetRates sets the rates that a file says, which are over the whole run: with no other window they are those of the
+// window too.
+func (s *ImportedStage) SetRates(said map[string]*float64) {
+	for name, v := range said {
+		if v != nil {
+			s.Rates[name], s.Rates[name+"_run"] = *v, *v
+		}
+	}
+	s.SetOfferedRate()
+}
+
+// SetOfferedRate sets the rate that was asked for.
+func (s *ImportedStage) SetOfferedRate() {
+	if s.Planned.Rate > 0 {
+		s.Rates["offered_rate"] = s.Planned.Rate
+	}
+}
+
 // Note adds a sentence, once.
 func (in *Imported) Note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

@@ -80,6 +80,16 @@ func Count(f func(r *report.Row) *int) Number {
 	}
 }
 
+// FirstCount is the first of some counts that a file says.
+func FirstCount(counts ...*int) *int {
+	for _, n := range counts {
+		if n != nil && *n >= 0 {
+			return n
+		}
+	}
+	return nil
+}
+
 // In returns a number in another unit.
 func In(n Number, factor float64) Number {
 	return func(r *report.Row) (float64, bool) {

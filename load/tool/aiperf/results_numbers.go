@@ -47,11 +47,7 @@ func (r result) metric(unit string) (report.Metric, bool) {
 			m.Quantiles[name] = **v * factor
 		}
 	}
-	for _, q := range report.Quantiles {
-		if report.LowN(m.N, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
-	}
+	m.LowN = report.LowQuantiles(m.N)
 	return m, true
 }
 
@@ -70,21 +66,11 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 		in.Note("%d requests have not the number of tokens that was asked for: "+
 			"AIPerf counts a stream that broke off or brought an error event as success", n)
 	}
-	s.Counts = report.Counts{ByStatus: map[string]int{}, Total: ok + bad, All: ok + bad}
-	for status, n := range map[string]int{report.StatusOK: ok, report.StatusFailed: bad} {
-		if n > 0 {
-			s.Counts.ByStatus[status] = n
-		}
-	}
+	s.Counts = tools.CountsOf(map[string]int{report.StatusOK: ok, report.StatusFailed: bad})
 	for _, e := range f.Errors {
-		if e.Count <= 0 || bad == 0 {
-			continue
+		if bad > 0 {
+			tools.CountFailures(&s.Counts, e.Count, e.Details.Code, e.Details.Type, e.Details.Message)
 		}
-		class, _ := tools.Classify(e.Details.Code, e.Details.Type, e.Details.Message)
-		if s.Counts.ByClass == nil {
-			s.Counts.ByClass = map[string]int{}
-		}
-		s.Counts.ByClass[class] += e.Count
 	}
 	for theirs, ours := range map[string]string{"time_to_first_token": "ttft", "time_to_first_output_token": "ttfc",
 		"inter_token_latency": "tpot", "inter_chunk_latency": "itl", "request_latency": "e2e_last_token",
@@ -95,7 +81,9 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 		}
 	}
 	s.Tokens.In, s.Tokens.Out = int64(count("total_isl")), int64(count("total_osl"))
-	f.rates(s)
+	s.SetRates(map[string]*float64{"request_rate": all["request_throughput"].Avg,
+		"output_token_rate": all["output_token_throughput"].Avg, "input_token_rate": all["input_token_throughput"].Avg,
+		"total_token_rate": all["total_token_throughput"].Avg})
 	if good, found := all["good_request_count"]; found && good.Avg != nil && s.Counts.Total > 0 {
 		g := &report.GoodputResult{Good: min(count("good_request_count"), s.Counts.Total), Of: s.Counts.Total}
 		g.Attainment = float64(g.Good) / float64(g.Of)
@@ -103,19 +91,5 @@ func (f *summary) numbers(in *tools.Imported, s *tools.ImportedStage) {
 			g.RequestsPerS = *r.Avg
 		}
 		s.Goodput = g
-	}
-}
-
-// rates are over the whole run; with no other window they are those of the window too.
-func (f *summary) rates(s *tools.ImportedStage) {
-	for theirs, ours := range map[string]string{"request_throughput": "request_rate",
-		"output_token_throughput": "output_token_rate", "input_token_throughput": "input_token_rate",
-		"total_token_throughput": "total_token_rate"} {
-		if r := f.Metrics[theirs]; r.Avg != nil {
-			s.Rates[ours], s.Rates[ours+"_run"] = *r.Avg, *r.Avg
-		}
-	}
-	if s.Planned.Rate > 0 {
-		s.Rates["offered_rate"] = s.Planned.Rate
 	}
 }

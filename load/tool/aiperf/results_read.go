@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
 )
@@ -69,9 +68,8 @@ func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 type pair struct{ summary, rows *tools.Document }
 
 func (p *pair) read(ctx context.Context, in *tools.Imported) error {
-	s := tools.ImportedStage{Planned: runplan.Stage{Name: "profiling", Measure: true, Shape: runplan.ShapeThroughput},
-		Ended: "requests", Metrics: map[string]report.Metric{}, Rates: map[string]float64{},
-		Counts: report.Counts{ByStatus: map[string]int{}}}
+	s := tools.NewStage(runplan.Stage{Name: "profiling", Measure: true, Shape: runplan.ShapeThroughput}, "requests")
+	s.Counts = tools.CountsOf(nil)
 	if p.summary != nil {
 		if err := readSummary(in, &s, *p.summary); err != nil {
 			return err

@@ -168,10 +168,8 @@ func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64
 	}
 	switch {
 	case l.Error != nil:
-		code := l.Error.Code
-		row.ErrorClass, row.Status = tools.Classify(code, l.Error.Type, l.Error.Message)
-		row.Error, row.HTTPStatus = tools.Brief(l.Error.Message), code
-		row.TokensIn = l.count("error_isl")
+		tools.Fail(&row, l.Error.Code, l.Error.Type, l.Error.Message)
+		row.HTTPStatus, row.TokensIn = l.Error.Code, l.count("error_isl")
 		if m.Cancelled {
 			row.Status, row.ErrorClass = report.StatusCancelled, report.ErrCancelled
 		}

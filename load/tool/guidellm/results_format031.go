@@ -155,12 +155,7 @@ func (m *metrics031) named() map[string]distribution {
 	return out
 }
 
-type requests031 struct {
-	Errored    tools.Stream[row031] `json:"errored"`
-	Incomplete tools.Stream[row031] `json:"incomplete"`
-	Successful tools.Stream[row031] `json:"successful"`
-	Total      tools.Null           `json:"total"`
-}
+type requests031 = requests[row031]
 
 // row031 is one request.
 type row031 struct {

@@ -309,12 +309,7 @@ type scheduler2 struct {
 	StrategyType         string    `json:"strategy_type"`
 }
 
-type requests2 struct {
-	Errored    tools.Stream[row2] `json:"errored"`
-	Incomplete tools.Stream[row2] `json:"incomplete"`
-	Successful tools.Stream[row2] `json:"successful"`
-	Total      tools.Null         `json:"total"`
-}
+type requests2 = requests[row2]
 
 type warning2 struct {
 	Code        string  `json:"code"`

@@ -168,14 +168,9 @@ type breakdown struct {
 }
 
 func (b breakdown) counts(all int) report.Counts {
-	c := report.Counts{ByStatus: map[string]int{}, All: max(all, b.Successful+b.Errored+b.Incomplete)}
-	for status, n := range map[string]int{report.StatusOK: b.Successful, report.StatusFailed: b.Errored,
-		report.StatusCut: b.Incomplete} {
-		if n > 0 {
-			c.ByStatus[status] = n
-			c.Total += n
-		}
-	}
+	c := tools.CountsOf(map[string]int{report.StatusOK: b.Successful, report.StatusFailed: b.Errored,
+		report.StatusCut: b.Incomplete})
+	c.All = max(all, c.All)
 	return c
 }
 
@@ -194,11 +189,7 @@ func (s *summary) toMetric(unit string, factor float64) (report.Metric, bool) {
 			m.Quantiles[p.native] = v * factor
 		}
 	}
-	for _, q := range report.Quantiles {
-		if report.LowN(m.N, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
-	}
+	m.LowN = report.LowQuantiles(m.N)
 	return m, true
 }
 
@@ -210,29 +201,44 @@ type requestLists struct {
 
 func (l requestLists) len(name string) int { return l.doc.Len(l.path + name) }
 
-// statusList is a list of requests with the status of ours that they have.
-type statusList[T any] struct {
-	status string
-	list   tools.Stream[T]
+// requests are the requests of a benchmark, of one generation.
+type requests[T any] struct {
+	Errored    tools.Stream[T] `json:"errored"`
+	Incomplete tools.Stream[T] `json:"incomplete"`
+	Successful tools.Stream[T] `json:"successful"`
+	Total      tools.Null      `json:"total"`
 }
 
-func byOutcome[T any](successful, errored, incomplete tools.Stream[T]) []statusList[T] {
-	return []statusList[T]{{report.StatusOK, successful}, {report.StatusFailed, errored}, {report.StatusCut, incomplete}}
+// bind makes the lists those of the document, whose elements are not in memory.
+func (r *requests[T]) bind(lists requestLists) {
+	r.Successful = tools.Elements[T](lists.doc, lists.path+"successful")
+	r.Errored = tools.Elements[T](lists.doc, lists.path+"errored")
+	r.Incomplete = tools.Elements[T](lists.doc, lists.path+"incomplete")
 }
 
-// rows yields the requests of all lists, each made by read of what the file says and its status.
-func rows[T any](lists []statusList[T], read func(from *T, status string) report.Row) tools.ImportedRows {
+// cut leaves the first n of each list; 0 leaves all.
+func (r *requests[T]) cut(n int) {
+	if n > 0 {
+		r.Errored, r.Incomplete, r.Successful = r.Errored.First(n), r.Incomplete.First(n), r.Successful.First(n)
+	}
+}
+
+// rows yields the requests of all lists, each made by read of its number, what the file says, and its status.
+func (r *requests[T]) rows(read func(n int, from *T, status string) report.Row) tools.ImportedRows {
+	lists := []tools.Stream[T]{r.Successful, r.Errored, r.Incomplete}
 	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
 		return func(yield func(*tools.ImportedRow, error) bool) {
-			for _, l := range lists {
-				for from, err := range l.list(ctx) {
+			n := 0
+			for i, status := range []string{report.StatusOK, report.StatusFailed, report.StatusCut} {
+				for from, err := range lists[i](ctx) {
 					if err != nil {
 						yield(nil, err)
 						return
 					}
-					if !yield(&tools.ImportedRow{Row: read(&from, l.status)}, nil) {
+					if !yield(&tools.ImportedRow{Row: read(n, &from, status)}, nil) {
 						return
 					}
+					n++
 				}
 			}
 		}

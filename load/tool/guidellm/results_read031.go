@@ -3,7 +3,6 @@ package guidellm
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
@@ -32,8 +31,7 @@ func stage031(ctx context.Context, in *tools.Imported, doc tools.Document, lists
 	}
 	in.Note("GuideLLM 0.3 does not see reasoning: ttft is to the first content; " +
 		"its time per output token is kept as tpot_over_n, (last - first)/n")
-	s := tools.ImportedStage{Planned: b.Args.Strategy.planned().stage(len(in.Stages)), Ended: "duration",
-		Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
+	s := tools.NewStage(b.Args.Strategy.planned().stage(len(in.Stages)), "duration")
 	s.Span(b.RunStats.Start, b.RunStats.End, b.Start, b.End)
 	totals := b.RunStats.Made
 	if b.Totals != nil {
@@ -46,7 +44,7 @@ func stage031(ctx context.Context, in *tools.Imported, doc tools.Document, lists
 		return s, err
 	}
 	zero := float64(in.AnchorUnixNS) / 1e9
-	s.Rows = numbered(rows(b.Requests.lists(), func(r *row031, status string) report.Row { return r.row(zero, status) }))
+	s.Rows = b.Requests.rows(func(n int, r *row031, status string) report.Row { return r.row(n, zero, status) })
 	s.Whole = lists.len("successful") == totals.Successful
 	if !s.Whole {
 		in.Note("%s: %d of %d successful requests are in the file: latencies are the tool's own, tpot weighted by tokens",
@@ -57,17 +55,6 @@ func stage031(ctx context.Context, in *tools.Imported, doc tools.Document, lists
 
 func (s *strategy031) planned() loadStrategy {
 	return loadStrategy{kind: s.Type, rate: s.Rate, streams: s.Streams, maxConcurrency: s.MaxConcurrency.Value}
-}
-
-// bind makes the lists those of the document, whose elements are not in memory.
-func (r *requests031) bind(lists requestLists) {
-	r.Successful = tools.Elements[row031](lists.doc, lists.path+"successful")
-	r.Errored = tools.Elements[row031](lists.doc, lists.path+"errored")
-	r.Incomplete = tools.Elements[row031](lists.doc, lists.path+"incomplete")
-}
-
-func (r *requests031) lists() []statusList[row031] {
-	return byOutcome(r.Successful, r.Errored, r.Incomplete)
 }
 
 func (b *benchmark031) metrics(s *tools.ImportedStage) {
@@ -94,11 +81,11 @@ func (b *benchmark031) api(ctx context.Context, in *tools.Imported) error {
 		return nil
 	}
 	kind := ""
-	look := func(r *row031, _ string) report.Row {
+	look := func(_ int, r *row031, _ string) report.Row {
 		kind = r.RequestType
 		return report.Row{}
 	}
-	for _, err := range rows(b.Requests.lists(), look)(ctx) {
+	for _, err := range b.Requests.rows(look)(ctx) {
 		if err != nil {
 			return err
 		}
@@ -114,31 +101,13 @@ func (b *benchmark031) api(ctx context.Context, in *tools.Imported) error {
 	return nil
 }
 
-// numbered makes each request a conversation of its own: that generation has no others.
-func numbered(from tools.ImportedRows) tools.ImportedRows {
-	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
-		return func(yield func(*tools.ImportedRow, error) bool) {
-			n := 0
-			for row, err := range from(ctx) {
-				if err == nil {
-					row.Session = n
-					n++
-				}
-				if !yield(row, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // row turns a request into ours. The output tokens of one that did not end well are those of its prompt, by a defect
-// of the tool: they are left out.
-func (r *row031) row(anchor float64, status string) report.Row {
-	row := report.Row{ID: r.ID, Phase: report.PhaseMeasured, Status: status, TSend: stampOf(anchor, r.StartTime),
-		TFirst: stampOf(anchor, r.FirstTokenTime), TContent: stampOf(anchor, r.FirstTokenTime),
-		TLast: stampOf(anchor, r.LastTokenTime), TEnd: stampOf(anchor, r.EndTime), TokensIn: r.PromptTokens,
-		TokenSource: "usage"}
+// of the tool: they are left out. Each is a conversation of its own: that generation has no others.
+func (r *row031) row(n int, anchor float64, status string) report.Row {
+	row := report.Row{ID: r.ID, Session: n, Phase: report.PhaseMeasured, Status: status,
+		TSend: stampOf(anchor, r.StartTime), TFirst: stampOf(anchor, r.FirstTokenTime),
+		TContent: stampOf(anchor, r.FirstTokenTime), TLast: stampOf(anchor, r.LastTokenTime),
+		TEnd: stampOf(anchor, r.EndTime), TokensIn: r.PromptTokens, TokenSource: "usage"}
 	if intended := stampOf(anchor, r.Scheduler.TargetedStart, r.StartTime); intended != nil {
 		row.TIntended = *intended
 	}
@@ -146,9 +115,7 @@ func (r *row031) row(anchor float64, status string) report.Row {
 		row.TokensOut = r.OutputTokens
 	}
 	if status == report.StatusFailed {
-		failure := valueOf(r.Error)
-		row.ErrorClass, row.Status = tools.Classify(0, failure)
-		row.Error = tools.Brief(failure)
+		tools.Fail(&row, 0, "", valueOf(r.Error))
 	}
 	return row
 }

@@ -26,8 +26,7 @@ func stage2(_ context.Context, in *tools.Imported, doc tools.Document, lists req
 	if in.AnchorUnixNS == 0 {
 		in.AnchorUnixNS = ns
 	}
-	s := tools.ImportedStage{Planned: b.Config.Strategy.planned().stage(len(in.Stages)), Ended: "duration",
-		Metrics: map[string]report.Metric{}, Rates: map[string]float64{}}
+	s := tools.NewStage(b.Config.Strategy.planned().stage(len(in.Stages)), "duration")
 	s.Planned.SkipFirst, s.Planned.SkipLast = b.Config.Warmup.trim(), b.Config.Cooldown.trim()
 	s.Span(b.Scheduler.RequestStart, b.Scheduler.End, b.Scheduler.MeasureStart, b.Scheduler.MeasureEnd)
 	totals := b.Metrics.Totals
@@ -35,7 +34,7 @@ func stage2(_ context.Context, in *tools.Imported, doc tools.Document, lists req
 	b.metrics(&s)
 	b.Requests.bind(lists)
 	zero := float64(in.AnchorUnixNS) / 1e9
-	s.Rows = rows(b.Requests.lists(), func(r *row2, status string) report.Row { return r.row(zero, status, sessions) })
+	s.Rows = b.Requests.rows(func(_ int, r *row2, status string) report.Row { return r.row(zero, status, sessions) })
 	s.Whole = lists.len("successful") == totals.Successful
 	if !s.Whole {
 		in.Note("%s: %d of %d successful requests are in the file: "+
@@ -63,17 +62,6 @@ func (t trim2) trim() runplan.Trim {
 
 func (s *strategy2) planned() loadStrategy {
 	return loadStrategy{kind: s.Type, rate: s.Rate, streams: s.Streams, maxConcurrency: s.MaxConcurrency}
-}
-
-// bind makes the lists those of the document, whose elements are not in memory.
-func (r *requests2) bind(lists requestLists) {
-	r.Successful = tools.Elements[row2](lists.doc, lists.path+"successful")
-	r.Errored = tools.Elements[row2](lists.doc, lists.path+"errored")
-	r.Incomplete = tools.Elements[row2](lists.doc, lists.path+"incomplete")
-}
-
-func (r *requests2) lists() []statusList[row2] {
-	return byOutcome(r.Successful, r.Errored, r.Incomplete)
 }
 
 // metrics takes the tool's own numbers of the successful requests, in our units.
@@ -110,9 +98,7 @@ func rates(named map[string]distribution, s *tools.ImportedStage) {
 			s.Rates[ours] = from.Mean
 		}
 	}
-	if s.Planned.Rate > 0 {
-		s.Rates["offered_rate"] = s.Planned.Rate
-	}
+	s.SetOfferedRate()
 	in, out := named["prompt_token_count"].successful, named["output_token_count"].successful
 	if in != nil && out != nil {
 		s.Tokens.In, s.Tokens.Out = int64(in.TotalSum), int64(out.TotalSum)
@@ -126,15 +112,14 @@ func (r *row2) row(anchor float64, status string, sessions tools.Sessions) repor
 		Phase: report.PhaseMeasured, Status: status, TSend: at(t.RequestStart, t.ResolveStart),
 		TFirstByte: at(t.FirstRequest), TFirst: at(t.FirstToken), TContent: at(t.FirstOutput), TLast: at(t.LastToken),
 		TEnd:     at(t.RequestEnd, t.ResolveEnd),
-		TokensIn: pick(r.PromptTokens, r.InputMetrics.TextTokens), TokensCached: r.CachedTokens,
-		TokensOut: pick(r.OutputTokens, r.OutputMetrics.TextTokens), Events: t.TokenIterations, TokenSource: "usage"}
+		TokensIn: tools.FirstCount(r.PromptTokens, r.InputMetrics.TextTokens), TokensCached: r.CachedTokens,
+		TokensOut: tools.FirstCount(r.OutputTokens, r.OutputMetrics.TextTokens), Events: t.TokenIterations,
+		TokenSource: "usage"}
 	if intended := at(t.TargetedStart, t.RequestStart, t.ResolveStart); intended != nil {
 		row.TIntended = *intended
 	}
 	if status == report.StatusFailed {
-		failure := valueOf(r.Info.Error)
-		row.ErrorClass, row.Status = tools.Classify(0, failure)
-		row.Error = tools.Brief(failure)
+		tools.Fail(&row, 0, "", valueOf(r.Info.Error))
 	}
 	return row
 }
@@ -147,15 +132,6 @@ func stampOf(anchor float64, from ...*float64) *int64 {
 		}
 		if ns, ok := tools.Since(anchor, *t); ok {
 			return &ns
-		}
-	}
-	return nil
-}
-
-func pick(counts ...*int) *int {
-	for _, n := range counts {
-		if n != nil && *n >= 0 {
-			return n
 		}
 	}
 	return nil

@@ -32,10 +32,7 @@ func Write031(ctx context.Context, run tools.Run) ([]tools.File, error) {
 
 // choose leaves of a benchmark what was asked for and adds the person's values.
 func (b *benchmark031) choose(run tools.Run) {
-	if n := run.Rows; n > 0 {
-		r := &b.Requests
-		r.Errored, r.Incomplete, r.Successful = r.Errored.First(n), r.Incomplete.First(n), r.Successful.First(n)
-	}
+	b.Requests.cut(run.Rows)
 	maps.Copy(b.Extras, run.Extras)
 }
 

@@ -33,11 +33,8 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 
 // choose leaves of a benchmark what was asked for and adds the person's values.
 func (b *benchmark2) choose(run tools.Run) {
-	if n := run.Rows; n > 0 {
-		r := &b.Requests
-		r.Errored, r.Incomplete, r.Successful = r.Errored.First(n), r.Incomplete.First(n), r.Successful.First(n)
-		b.Config.SampleSize = &n
-	}
+	b.Requests.cut(run.Rows)
+	b.Config.SampleSize = positive(run.Rows)
 	b.Extras = run.Extras
 }
 

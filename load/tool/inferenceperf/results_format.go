@@ -204,11 +204,7 @@ func (v values) metric(unit string, n int, factor float64) (report.Metric, bool)
 			m.Quantiles[ours] = *q * factor
 		}
 	}
-	for _, q := range report.Quantiles {
-		if report.LowN(m.N, q.P) {
-			m.LowN = append(m.LowN, q.Name)
-		}
-	}
+	m.LowN = report.LowQuantiles(m.N)
 	return m, true
 }
 

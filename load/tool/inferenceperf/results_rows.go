@@ -26,7 +26,7 @@ func readRows(
 		}
 		l.starts = append(l.starts, *r.Start)
 		l.named = append(l.named, -1)
-		if n := pick(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(stages) {
+		if n := tools.FirstCount(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(stages) {
 			l.named[i] = int32(*n)
 		}
 		l.first = min(l.first, *r.Start)
@@ -145,15 +145,6 @@ func (r *request) isBroken() bool {
 		(strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
 }
 
-func pick(counts ...*int) *int {
-	for _, n := range counts {
-		if n != nil && *n >= 0 {
-			return n
-		}
-	}
-	return nil
-}
-
 func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
 	stamp := func(t float64) *int64 {
 		ns, ok := tools.Since(first, t)
@@ -167,8 +158,9 @@ func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
 		return report.Row{}, nil, false
 	}
 	row := report.Row{Session: n, Phase: report.PhaseMeasured, Status: report.StatusOK, TIntended: *send, TSend: send,
-		TokensIn:  pick(r.Info.InputTokens, r.Info.Response.Usage.Prompt),
-		TokensOut: pick(r.Info.Response.OutputTokens, r.Info.Response.Usage.Completion), TokenSource: "tokenizer"}
+		TokensIn:    tools.FirstCount(r.Info.InputTokens, r.Info.Response.Usage.Prompt),
+		TokensOut:   tools.FirstCount(r.Info.Response.OutputTokens, r.Info.Response.Usage.Completion),
+		TokenSource: "tokenizer"}
 	if id := r.Info.Extra.ID; id != nil {
 		row.ID = *id
 	}
@@ -179,8 +171,8 @@ func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
 		row.TEnd = stamp(*r.End)
 	}
 	if r.Error != nil {
-		row.ErrorClass, row.Status = tools.Classify(statusOf(r.Error.Type), r.Error.Type, r.Error.Message)
-		row.Error, row.TokensOut = tools.Brief(r.Error.Message), nil
+		tools.Fail(&row, statusOf(r.Error.Type), r.Error.Type, r.Error.Message)
+		row.TokensOut = nil
 		return row, nil, true
 	}
 	times := r.Info.Response.TokenTimes

@@ -23,8 +23,7 @@ func readStageFile(
 		return tools.ImportedStage{}, fmt.Errorf("reading %q: benchmark_time_seconds: want the seconds of a run", doc.Path)
 	}
 	in.Note(tools.NoTimeOfDay) // they hold monotonic stamps alone
-	s := tools.ImportedStage{Planned: f.planned(c, index), Ended: "duration", Metrics: map[string]report.Metric{},
-		Rates: map[string]float64{}}
+	s := tools.NewStage(f.planned(c, index), "duration")
 	begin := doc.End() - *f.Time
 	if n := len(in.Stages); n > 0 {
 		before := float64(in.Stages[n-1].DrainEndNS) / 1e9
@@ -59,24 +58,11 @@ func (f *lifecycle) planned(c configuration, index int) runplan.Stage {
 
 // counts: requests that are in neither list were cut off.
 func (f *lifecycle) counts() report.Counts {
-	c := report.Counts{ByStatus: map[string]int{}, All: max(0, f.Load.Count)}
-	for status, n := range map[string]int{report.StatusOK: f.Successes.Count, report.StatusFailed: f.Failures.Count,
-		report.StatusCut: f.Load.Count - f.Successes.Count - f.Failures.Count} {
-		if n > 0 {
-			c.ByStatus[status] = n
-			c.Total += n
-		}
-	}
-	c.All = max(c.All, c.Total)
+	c := tools.CountsOf(map[string]int{report.StatusOK: f.Successes.Count, report.StatusFailed: f.Failures.Count,
+		report.StatusCut: f.Load.Count - f.Successes.Count - f.Failures.Count})
+	c.All = max(c.All, f.Load.Count)
 	for label, l := range f.Failures.ByLabel {
-		if l.Count <= 0 {
-			continue
-		}
-		class, _ := tools.Classify(statusOf(label), label)
-		if c.ByClass == nil {
-			c.ByClass = map[string]int{}
-		}
-		c.ByClass[class] += l.Count
+		tools.CountFailures(&c, l.Count, statusOf(label), label)
 	}
 	return c
 }
@@ -127,20 +113,12 @@ func (f *lifecycle) metrics(s *tools.ImportedStage) {
 	}
 }
 
-// rates are over the whole run; with no other window they are those of the window too.
 func (f *lifecycle) rates(s *tools.ImportedStage) {
 	from := &f.Successes.Throughput
-	for ours, v := range map[string]*float64{"input_token_rate": from.InputTokens, "output_token_rate": from.OutputTokens,
-		"total_token_rate": from.TotalTokens, "request_rate": from.Requests} {
-		if v != nil {
-			s.Rates[ours], s.Rates[ours+"_run"] = *v, *v
-		}
-	}
+	s.SetRates(map[string]*float64{"input_token_rate": from.InputTokens, "output_token_rate": from.OutputTokens,
+		"total_token_rate": from.TotalTokens, "request_rate": from.Requests})
 	if v := f.Load.Achieved; v != nil {
 		s.Rates["achieved_rate"] = *v
-	}
-	if s.Planned.Rate > 0 {
-		s.Rates["offered_rate"] = s.Planned.Rate
 	}
 	g := f.Successes.Goodput
 	if g == nil || g.Total <= 0 || g.Good < 0 {

@@ -55,8 +55,7 @@ func Read(ctx context.Context, docs []tools.Document) (*tools.Imported, error) {
 
 func (r *result) stage(ctx context.Context, in *tools.Imported, doc *tools.Document) (tools.ImportedStage, error) {
 	r.server(in)
-	s := tools.ImportedStage{Planned: r.planned(len(in.Stages)), Ended: "requests", Rates: map[string]float64{},
-		Metrics: map[string]report.Metric{}}
+	s := tools.NewStage(r.planned(len(in.Stages)), "requests")
 	start, err := time.Parse("20060102-150405", r.Date)
 	if err != nil {
 		in.Note(tools.NoTimeOfDay)
@@ -128,33 +127,17 @@ func (r *result) counts() report.Counts {
 	if r.Failed != nil {
 		bad = max(0, *r.Failed)
 	}
-	c := report.Counts{ByStatus: map[string]int{}, Total: ok + bad, All: ok + bad}
-	for status, n := range map[string]int{report.StatusOK: ok, report.StatusFailed: bad} {
-		if n > 0 {
-			c.ByStatus[status] = n
-		}
-	}
-	return c
+	return tools.CountsOf(map[string]int{report.StatusOK: ok, report.StatusFailed: bad})
 }
 
-// rates are over the whole run; with no other window they are those of the window too.
 func (r *result) rates(s *tools.ImportedStage) {
 	s.Tokens.In, s.Tokens.Out = int64(min(1e15, max(0, r.Input))), int64(min(1e15, max(0, r.Output)))
-	put := func(name string, v *float64) {
-		if v != nil {
-			s.Rates[name], s.Rates[name+"_run"] = *v, *v
-		}
-	}
-	put("request_rate", r.Requests)
-	put("output_token_rate", r.OutputRate)
-	put("total_token_rate", r.TotalRate)
+	said := map[string]*float64{"request_rate": r.Requests, "output_token_rate": r.OutputRate,
+		"total_token_rate": r.TotalRate}
 	if r.Duration > 0 && r.Input > 0 {
-		in := r.Input / r.Duration
-		put("input_token_rate", &in)
+		said["input_token_rate"] = new(r.Input / r.Duration)
 	}
-	if s.Planned.Rate > 0 {
-		s.Rates["offered_rate"] = s.Planned.Rate
-	}
+	s.SetRates(said)
 }
 
 func (r *result) goodput(s *tools.ImportedStage) {

@@ -178,8 +178,7 @@ func (r *request) row(i int, l *rowReader) (*tools.ImportedRow, bool) {
 	if r.failure != nil && *r.failure != "" || out == 0 && ttft == 0 {
 		row.Status, row.ErrorClass = report.StatusFailed, report.ErrBadPayload
 		if r.failure != nil {
-			row.ErrorClass, row.Status = tools.Classify(0, *r.failure)
-			row.Error = tools.Brief(*r.failure)
+			tools.Fail(&row.Row, 0, "", *r.failure)
 		}
 		return row, true
 	}

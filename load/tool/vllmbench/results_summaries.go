@@ -48,11 +48,7 @@ func (r *result) summaries(s *tools.ImportedStage) {
 			continue
 		}
 		m.Sum = m.Mean * float64(m.N)
-		for _, q := range report.Quantiles {
-			if report.LowN(m.N, q.P) {
-				m.LowN = append(m.LowN, q.Name)
-			}
-		}
+		m.LowN = report.LowQuantiles(m.N)
 		s.Metrics[l.metric] = m
 	}
 }
