@@ -1,6 +1,7 @@
 package aiperf
 
 import (
+	"cmp"
 	"math"
 
 	"bflow.dev/bflow/report"
@@ -45,8 +46,7 @@ func numbers() map[string]tools.Number {
 		if r.TokensOut == nil || r.TokensReasoning == nil {
 			return r.TokensOut
 		}
-		content := *r.TokensOut - *r.TokensReasoning
-		return &content
+		return new(*r.TokensOut - *r.TokensReasoning)
 	})
 	n["prefill_rate_user"] = func(r *report.Row) (float64, bool) {
 		ttft, ok := n["ttft"](r)
@@ -153,10 +153,7 @@ func scalars(s *tools.Stage) []named {
 func duration(s *tools.Stage) float64 {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for r := range s.Requests.Numbers() {
-		end := r.TLast
-		if end == nil {
-			end = r.TEnd
-		}
+		end := cmp.Or(r.TLast, r.TEnd)
 		if r.TSend != nil && end != nil {
 			first, last = min(first, *r.TSend), max(last, *end)
 		}

@@ -25,8 +25,7 @@ func (l *line) count(name string) *int {
 	if !ok || v < 0 || v > 1e12 {
 		return nil
 	}
-	n := int(math.Round(v))
-	return &n
+	return new(int(math.Round(v)))
 }
 
 // shortOutput is how many percent of the tokens asked for a successful request may lack before it is remarked on.
@@ -156,8 +155,7 @@ func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64
 		if wall == nil {
 			return nil
 		}
-		ns := *wall - anchor
-		return &ns
+		return new(*wall - anchor)
 	}
 	send := at(m.Start)
 	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured,
@@ -189,8 +187,7 @@ func (l *line) answer(row *report.Row) []float64 {
 		if !ok || math.Abs(v) > 1e12 {
 			return nil
 		}
-		ns := *row.TSend + int64(math.Round(v*1e6))
-		return &ns
+		return new(*row.TSend + int64(math.Round(v*1e6)))
 	}
 	row.TFirst, row.TContent = after("time_to_first_token"), after("time_to_first_output_token")
 	row.TLast = after("request_latency")

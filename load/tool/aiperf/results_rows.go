@@ -1,6 +1,7 @@
 package aiperf
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -83,11 +84,8 @@ func (w *lineWriter) metadata(n int, r *report.Row) metadata {
 		at.start = w.anchor + *r.TSend
 	}
 	at.end = at.start
-	for _, end := range []*int64{r.TEnd, r.TLast, r.TFirst} {
-		if end != nil {
-			at.end = w.anchor + *end
-			break
-		}
+	if end := cmp.Or(r.TEnd, r.TLast, r.TFirst); end != nil {
+		at.end = w.anchor + *end
 	}
 	m := metadata{Phase: "profiling", Conversation: strconv.Itoa(r.Session), Issued: &at.issued, PhaseKind: "profiling",
 		PhaseName: "profiling", RecordProcessorID: "load-gen", End: &at.end, Start: &at.start, RootCorrelationID: r.ID,

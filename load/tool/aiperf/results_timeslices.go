@@ -30,24 +30,21 @@ func timesliceOf(from *report.Slice) timeslice {
 		if !ok {
 			return nil
 		}
-		r := fromMetric("ms", m)
-		return &r
+		return new(fromMetric("ms", m))
 	}
 	rate := func(name, unit string) *result {
 		v, ok := from.Rates[name]
 		if !ok {
 			return nil
 		}
-		r := scalar(unit, v)
-		return &r
+		return new(scalar(unit, v))
 	}
 	out := timeslice{Index: from.Slice, StartNS: from.StartNS, EndNS: from.EndNS, RequestCount: count(from.Done),
 		TimeToFirstToken: distribution("ttft"), InterChunkLatency: distribution("itl"),
 		RequestThroughput:     rate("request_rate", "requests/sec"),
 		OutputTokenThroughput: rate("output_token_rate", "tokens/sec")}
 	if from.Errors > 0 {
-		failed := count(from.Errors)
-		out.ErrorRequestCount = &failed
+		out.ErrorRequestCount = new(count(from.Errors))
 	}
 	return out
 }

@@ -50,17 +50,15 @@ func dataLoader() loader2 {
 // backend never holds headers, keys or bodies: any of them may carry a credential.
 func backend(run tools.Run, m *tools.Measurement) backend2 {
 	url, model := tools.Target(run.Report)
-	stream := m.Plan.API.Stream
 	out := backend2{Kind: "openai_http", Target: url, Model: model, Format: requestFormat(m.Plan.API.Type),
 		Routes: map[string]string{"/health": "health", "/v1/models": "v1/models", "/v1/completions": "v1/completions",
 			"/v1/chat/completions": "v1/chat/completions", "/v1/embeddings": "v1/embeddings", "/v1/responses": "v1/responses",
 			"/v1/audio/transcriptions": "v1/audio/transcriptions", "/v1/audio/translations": "v1/audio/translations",
 			"/pooling": "pooling"},
 		ConnectTimeout: 5, HTTP2: m.Plan.API.HTTP2, FollowRedirects: true, VerifyCertificate: m.Plan.API.VerifyTLS,
-		ValidateBackend: true, Stream: &stream, ToolCallMissing: "error_stop"}
+		ValidateBackend: true, Stream: &m.Plan.API.Stream, ToolCallMissing: "error_stop"}
 	if t := m.Plan.API.Timeout; t > 0 {
-		timeout := t.Seconds()
-		out.Timeout = &timeout
+		out.Timeout = new(t.Seconds())
 	}
 	return out
 }
@@ -85,11 +83,9 @@ func trim(t runplan.Trim) trim2 {
 	case t.Share > 0:
 		return trim2{Percent: &t.Share, Mode: "prefer_duration"}
 	case t.Duration > 0:
-		seconds := t.Duration.Seconds()
-		return trim2{Value: &seconds, Mode: "duration"}
+		return trim2{Value: new(t.Duration.Seconds()), Mode: "duration"}
 	case t.Requests > 0:
-		requests := float64(t.Requests)
-		return trim2{Value: &requests, Mode: "requests"}
+		return trim2{Value: new(float64(t.Requests)), Mode: "requests"}
 	}
 	return trim2{Mode: "prefer_duration"}
 }
@@ -107,8 +103,7 @@ func profileOf(m *tools.Measurement) profile2 {
 	case "throughput":
 		out.MaxConcurrency = tools.Some(positive(first.MaxInflight))
 	case "trace":
-		scale := 1.0
-		out.Kind, out.TimeScale, out.ScheduleTurn = "replay", &scale, "timestamp"
+		out.Kind, out.TimeScale, out.ScheduleTurn = "replay", new(1.0), "timestamp"
 	default:
 		var rates []float64
 		for i := range m.Stages {
@@ -168,8 +163,7 @@ func strategy(s *tools.Stage) strategy2 {
 	case "poisson":
 		out.Rate = &rate
 	case "trace":
-		scale := 1.0
-		out.TimeScale, out.ScheduleTurn = &scale, "timestamp"
+		out.TimeScale, out.ScheduleTurn = new(1.0), "timestamp"
 	}
 	return out
 }
@@ -177,8 +171,7 @@ func strategy(s *tools.Stage) strategy2 {
 func constraintList(s runplan.Stage) []constraint2 {
 	out := []constraint2{}
 	if s.Duration > 0 {
-		seconds := s.Duration.Seconds()
-		out = append(out, constraint2{Kind: "max_duration", Scope: "current", Seconds: &seconds})
+		out = append(out, constraint2{Kind: "max_duration", Scope: "current", Seconds: new(s.Duration.Seconds())})
 	}
 	if s.Requests > 0 {
 		out = append(out, constraint2{Kind: "max_requests", Scope: "current", Count: &s.Requests})
@@ -207,8 +200,7 @@ func objectives(run tools.Run, m *tools.Measurement) *slo2 {
 		if d <= 0 {
 			return nil
 		}
-		ms := d.Seconds() * 1e3
-		return &ms
+		return new(d.Seconds() * 1e3)
 	}
 	g := slo.Goodput
 	out := slo2{TTFT: limit(g.TTFT), TPOT: limit(g.TPOT), E2E: limit(g.E2E)}

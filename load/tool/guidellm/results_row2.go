@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"cmp"
 	"strconv"
 
 	"bflow.dev/bflow/report"
@@ -12,8 +13,7 @@ func (s *stage) unix(ns *int64) *float64 {
 	if ns == nil {
 		return nil
 	}
-	t := seconds(s.measurement.Header.AnchorUnixNS + *ns)
-	return &t
+	return new(seconds(s.measurement.Header.AnchorUnixNS + *ns))
 }
 
 func number(r *report.Row, n tools.Number, factor float64) *float64 {
@@ -21,8 +21,7 @@ func number(r *report.Row, n tools.Number, factor float64) *float64 {
 	if !ok {
 		return nil
 	}
-	v *= factor
-	return &v
+	return new(v * factor)
 }
 
 // writeRow2 makes one request. Times are unix seconds on the one clock of the measurement.
@@ -43,23 +42,12 @@ func (s *stage) writeRow2(r *report.Row) row2 {
 }
 
 func eitherTokens(r *report.Row) (float64, bool) {
-	total := 0
-	for _, n := range []*int{r.TokensIn, r.TokensOut} {
-		if n != nil {
-			total += *n
-		}
-	}
-	return float64(total), r.TokensIn != nil || r.TokensOut != nil
+	return float64(valueOf(r.TokensIn) + valueOf(r.TokensOut)), r.TokensIn != nil || r.TokensOut != nil
 }
 
 // lastSeen is the end of a request, or the last that was seen of one that has none. The tool wants one.
 func lastSeen(r *report.Row) *int64 {
-	for _, t := range []*int64{r.TEnd, r.TLast, r.TFirst, r.TSend} {
-		if t != nil {
-			return t
-		}
-	}
-	return &r.TIntended
+	return cmp.Or(r.TEnd, r.TLast, r.TFirst, r.TSend, &r.TIntended)
 }
 
 func (s *stage) info(r *report.Row, end *float64) info2 {
@@ -82,10 +70,8 @@ func (s *stage) timings(r *report.Row, end *float64) timings2 {
 	intended, send, last := s.unix(&r.TIntended), s.unix(r.TSend), s.unix(r.TLast)
 	t := timings2{TargetedStart: intended, Queued: intended, Dequeued: intended, ScheduledAt: intended,
 		ResolveStart: send, RequestStart: send, FirstRequest: s.unix(r.TFirstByte), FirstToken: s.unix(r.TFirst),
-		FirstOutput: s.unix(r.TContent), LastToken: last, LastRequest: last, ResolveEnd: end, Finalized: end}
-	if t.TokenIterations = orZero(r.Events); r.Events != nil {
-		t.RequestIterations = *r.Events
-	}
+		FirstOutput: s.unix(r.TContent), LastToken: last, LastRequest: last, ResolveEnd: end, Finalized: end,
+		TokenIterations: orZero(r.Events), RequestIterations: valueOf(r.Events)}
 	if r.Status == report.StatusOK {
 		t.RequestEnd = end
 	}

@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -50,7 +51,6 @@ func writeBenchmark031(run tools.Run, s *stage, index int) benchmark031 {
 		return tools.StreamRequests(s.requests[status], func(r *report.Row) row031 { return s.writeRow031(r, status) })
 	}
 	url, model := tools.Target(run.Report)
-	totals := s.totals()
 	return benchmark031{
 		Type: "generative_benchmark", ID: s.id(run), RunID: run.Report.Run.ID, Start: start, End: end, Duration: end - start,
 		Args: s.args031(index), RunStats: s.runStats(),
@@ -59,7 +59,7 @@ func writeBenchmark031(run tools.Run, s *stage, index int) benchmark031 {
 		Loader: loader031{Type: "generative_request_loader", Data: dataText(s.measurement), Processor: model},
 		Extras: tools.FreeTexts(map[string]string{"exported_by": tools.ExportedBy, "tool": s.measurement.Tool,
 			"tool_version": s.measurement.ToolVersion, "token_count_source": s.measurement.TokenCountSource}),
-		Metrics: s.metrics031(), Totals: &totals,
+		Metrics: s.metrics031(), Totals: new(s.totals()),
 		Requests: requests031{Errored: list("errored"), Incomplete: list("incomplete"), Successful: list("successful")},
 	}
 }
@@ -101,8 +101,7 @@ func (s *stage) args031(index int) args031 {
 	out := args031{Profile: s.profile031(), StrategyIndex: index, Strategy: s.strategy031(),
 		MaxNumber: positive(p.Requests)}
 	if p.Duration > 0 {
-		seconds := p.Duration.Seconds()
-		out.MaxDuration = &seconds
+		out.MaxDuration = new(p.Duration.Seconds())
 	}
 	out.WarmupNumber, out.WarmupDuration = trim031(p, p.SkipFirst)
 	out.CooldownNumber, out.CooldownDuration = trim031(p, p.SkipLast)
@@ -113,13 +112,11 @@ func (s *stage) args031(index int) args031 {
 func trim031(p runplan.Stage, t runplan.Trim) (requests *int, seconds *float64) {
 	switch {
 	case t.Share > 0 && p.Duration > 0:
-		share := t.Share * p.Duration.Seconds()
-		return nil, &share
+		return nil, new(t.Share * p.Duration.Seconds())
 	case t.Share > 0:
 		return positive(int(math.Round(t.Share * float64(p.Requests)))), nil
 	case t.Duration > 0:
-		length := t.Duration.Seconds()
-		seconds = &length
+		seconds = new(t.Duration.Seconds())
 	}
 	return positive(t.Requests), seconds
 }
@@ -129,11 +126,9 @@ func (s *stage) strategy031() strategy031 {
 	out := strategy031{Type: strategyKind(s.Planned), Start: seconds(s.StartNS)}
 	switch out.Type {
 	case "concurrent":
-		n := max(1, s.Planned.Concurrency)
-		out.Streams = &n
+		out.Streams = new(max(1, s.Planned.Concurrency))
 	case "constant", "poisson":
-		rate := rateOf(s.Stage)
-		out.Rate, out.InitialBurst = &rate, new(bool)
+		out.Rate, out.InitialBurst = new(rateOf(s.Stage)), new(bool)
 		out.MaxConcurrency = tools.Some(positive(s.Planned.MaxInflight))
 	default: // a trace is a throughput to it
 		out.Type, out.MaxConcurrency = "throughput", tools.Some(positive(s.Planned.MaxInflight))
@@ -213,9 +208,9 @@ func (s *stage) unweighted(metric string, weight tools.Number) map[string]summar
 
 // writeRow031 makes one request. The prompt is not kept; the tool wants a text.
 func (s *stage) writeRow031(r *report.Row, status string) row031 {
-	n, output := s.numbers, ""
+	n := s.numbers
 	row := row031{Type: "generative_text_response", ID: r.ID, RequestType: "chat_completions",
-		Scheduler: s.schedulerInfo(r, status), Output: &output, PromptTokens: orZero(r.TokensIn),
+		Scheduler: s.schedulerInfo(r, status), Output: new(""), PromptTokens: orZero(r.TokensIn),
 		OutputTokens: orZero(r.TokensOut), StartTime: s.unix(sendOf(r)), EndTime: s.unix(lastSeen(r)),
 		FirstTokenTime: s.unix(contentOf(r)), LastTokenTime: s.unix(r.TLast),
 		Latency:          (float64(*lastSeen(r) - *sendOf(r))) / 1e9,
@@ -226,14 +221,11 @@ func (s *stage) writeRow031(r *report.Row, status string) row031 {
 		row.RequestType = "text_completions"
 	}
 	if status != "successful" {
-		failure := r.ErrorClass + ": " + r.Error
-		row.Type, row.Output, row.Error = "generative_text_error", nil, &failure
+		row.Type, row.Output, row.Error = "generative_text_error", nil, new(r.ErrorClass+": "+r.Error)
 		return row
 	}
 	for _, t := range []**float64{&row.FirstTokenTime, &row.LastTokenTime} { // an answer that did not stream
-		if *t == nil {
-			*t = row.EndTime
-		}
+		*t = cmp.Or(*t, row.EndTime)
 	}
 	// the tool always writes these, 0 where there is nothing
 	for _, v := range []**float64{&row.TimeToFirstToken, &row.TimePerOutputToken, &row.InterTokenLatency, &row.TokensPerS,
@@ -246,17 +238,11 @@ func (s *stage) writeRow031(r *report.Row, status string) row031 {
 }
 
 func contentOf(r *report.Row) *int64 {
-	if r.TContent != nil {
-		return r.TContent
-	}
-	return r.TFirst
+	return cmp.Or(r.TContent, r.TFirst)
 }
 
 func sendOf(r *report.Row) *int64 {
-	if r.TSend != nil {
-		return r.TSend
-	}
-	return &r.TIntended
+	return cmp.Or(r.TSend, &r.TIntended)
 }
 
 // orZero is a count that the tool always writes.

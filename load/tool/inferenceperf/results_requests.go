@@ -1,6 +1,7 @@
 package inferenceperf
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -63,10 +64,7 @@ func failed(r *report.Row) bool {
 }
 
 func class(r *report.Row) string {
-	if r.ErrorClass != "" {
-		return r.ErrorClass
-	}
-	return r.Status
+	return cmp.Or(r.ErrorClass, r.Status)
 }
 
 // requestWriter makes entries of the list of requests. It has one entry, which each row overwrites.
@@ -142,10 +140,8 @@ func appendEventTimes(times []float64, r *report.Row) (all []float64, which stri
 }
 
 func at(stamps ...*int64) float64 {
-	for _, t := range stamps {
-		if t != nil {
-			return float64(*t) / 1e9
-		}
+	if t := cmp.Or(stamps...); t != nil {
+		return float64(*t) / 1e9
 	}
 	return 0
 }
@@ -164,8 +160,7 @@ func (w *requestWriter) compute(r *report.Row) {
 		if !ok {
 			return nil
 		}
-		v /= 1e3
-		return &v
+		return new(v / 1e3)
 	}
 	w.computed = computed{InputTokens: r.TokensIn, NormalizedPerToken: seconds(w.ntpot), OutputTokens: r.TokensOut,
 		Request: seconds(w.e2e), PerToken: seconds(w.tpot), FirstToken: seconds(w.ttfc)}

@@ -1,6 +1,8 @@
 package vllmbench
 
 import (
+	"cmp"
+
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
@@ -35,8 +37,7 @@ func makeLists(s *tools.Stage) lists {
 			if r.Status == report.StatusOK {
 				return &empty
 			}
-			text := failure(r)
-			return &text
+			return new(failure(r))
 		}),
 	}
 	if all.HasGaps() {
@@ -46,10 +47,7 @@ func makeLists(s *tools.Stage) lists {
 }
 
 func numbersOf(all *tools.Requests, of func(r *report.Row) float64) tools.Stream[*float64] {
-	return tools.StreamNumbers(all, func(r *report.Row) *float64 {
-		v := of(r)
-		return &v
-	})
+	return tools.StreamNumbers(all, func(r *report.Row) *float64 { return new(of(r)) })
 }
 
 func gaps(r *report.Row) []*float64 {
@@ -72,10 +70,8 @@ func inSeconds(r *report.Row, numbers ...tools.Number) float64 {
 }
 
 func first(counts ...*int) float64 {
-	for _, n := range counts {
-		if n != nil {
-			return float64(*n)
-		}
+	if n := cmp.Or(counts...); n != nil {
+		return float64(*n)
 	}
 	return 0
 }

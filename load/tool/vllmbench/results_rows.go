@@ -170,8 +170,7 @@ func (r *request) row(i int, l *rowReader) (*tools.ImportedRow, bool) {
 		row.TIntended -= row.QueueWait
 	}
 	if v, ok := known(r.in); ok && v >= 0 && v < 1e12 {
-		n := int(v)
-		row.TokensIn = &n
+		row.TokensIn = new(int(v))
 	}
 	out, _ := known(r.out)
 	ttft, _ := known(r.ttft)
@@ -182,8 +181,7 @@ func (r *request) row(i int, l *rowReader) (*tools.ImportedRow, bool) {
 		}
 		return row, true
 	}
-	n := int(min(1e12, max(0, out)))
-	row.TokensOut = &n
+	row.TokensOut = new(int(min(1e12, max(0, out))))
 	return row, r.answer(row, start, ttft, l.ITLs != nil)
 }
 

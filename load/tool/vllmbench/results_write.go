@@ -138,8 +138,8 @@ func (r *result) addRates(s *tools.Stage) {
 	for _, second := range s.Series {
 		best, most = max(best, float64(second.TokensOut)), max(most, second.InFlight)
 	}
-	if inFlight := int(math.Ceil(most)); len(s.Series) > 0 {
-		r.BestSecond, r.MostInFlight = &best, &inFlight
+	if len(s.Series) > 0 {
+		r.BestSecond, r.MostInFlight = &best, new(int(math.Ceil(most)))
 	}
 }
 
@@ -219,9 +219,8 @@ func burstiness(s runplan.Stage) factor {
 }
 
 func concurrency(s runplan.Stage) *float64 {
-	n := float64(max(s.Concurrency, s.MaxInflight))
-	if n <= 0 {
-		return nil
+	if n := max(s.Concurrency, s.MaxInflight); n > 0 {
+		return new(float64(n))
 	}
-	return &n
+	return nil
 }
