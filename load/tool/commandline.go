@@ -109,6 +109,26 @@ func (c *CommandLine) Text(word, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: value, Line: c.Origin(word), Column: 1}
 }
 
+// Put sets the value below a path of keys of the block; a nil value sets nothing.
+func (c *CommandLine) Put(value *yaml.Node, path ...string) { tree.Put(c.Block, value, path...) }
+
+// PutText is Put of a scalar that a word made.
+func (c *CommandLine) PutText(word, value string, path ...string) { c.Put(c.Text(word, value), path...) }
+
+// At is the node below a path of keys of the block, nil where there is none.
+func (c *CommandLine) At(path ...string) *yaml.Node { return tree.At(c.Block, path...) }
+
+// Take removes the node below a path of keys of the block and returns it.
+func (c *CommandLine) Take(path ...string) *yaml.Node { return tree.Take(c.Block, path...) }
+
+// TakeText is Take for a scalar.
+func (c *CommandLine) TakeText(path ...string) string {
+	if n := c.Take(path...); n != nil && n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	return ""
+}
+
 // AddToList appends what a word says to the list at a key of n.
 func (c *CommandLine) AddToList(n *yaml.Node, word, key string, values ...*yaml.Node) {
 	have := tree.Child(n, key)

@@ -28,7 +28,7 @@ func (Tool) Parse(c *tool.CommandLine, args []string) {
 		case takes == tool.Some || takes == tool.Free: // a list that is repeated grows
 			c.AddToList(c.Block, f.Word, key, c.Texts(f.Word, f.Values)...)
 		default:
-			tree.Put(c.Block, c.Text(f.Word, f.Values[len(f.Values)-1]), key)
+			c.PutText(f.Word, f.Values[len(f.Values)-1], key)
 		}
 	}
 	parseServer(c, flags)
@@ -105,24 +105,24 @@ func parseServer(c *tool.CommandLine, flags []tool.Flag) {
 // addDefaults writes down what the tool does without a word.
 func addDefaults(c *tool.CommandLine) {
 	weak := func(value string, path ...string) {
-		if tree.At(c.Block, path...) == nil {
-			tree.Put(c.Block, c.Text("the default of AIPerf", value), path...)
+		if c.At(path...) == nil {
+			c.PutText("the default of AIPerf", value, path...)
 		}
 	}
 	weak("false", "streaming")
 	weak("chat", "endpoint_type")
 	source := false
 	for _, key := range []string{"input_file", "public_dataset", "prompt_input_tokens_mean"} {
-		source = source || tree.At(c.Block, key) != nil
+		source = source || c.At(key) != nil
 	}
 	if !source {
 		weak("550", "prompt_input_tokens_mean")
 	}
-	if n := tree.At(c.Block, "input_file"); n != nil && tree.At(c.Block, "custom_dataset_type") == nil {
+	if n := c.At("input_file"); n != nil && c.At("custom_dataset_type") == nil {
 		c.GiveUp()
 		c.Errorf(c.Word(n.Line), "name its format: --custom-dataset-type mooncake_trace or single_turn")
 	}
-	if tree.At(c.Block, "benchmark_duration") == nil {
+	if c.At("benchmark_duration") == nil {
 		c.Then(func() { dropLimit(c) })
 	}
 }

@@ -36,12 +36,12 @@ func putServer(c *tool.CommandLine, in *flatInput) {
 	c.Request.Model = in.text("model")
 	putBackend(c, in)
 	if g, ok := in.first("request_format", "request_type"); ok {
-		tree.Put(c.Block, g.value, "backend", "request_format")
+		c.Put(g.value, "backend", "request_format")
 	} else if in.gen == "0.3" {
-		tree.Put(c.Block, c.Text("GUIDELLM 0.3", "text_completions"), "backend", "request_format")
+		c.PutText("GUIDELLM 0.3", "text_completions", "backend", "request_format")
 	}
-	if tree.At(c.Block, "backend", "timeout") == nil {
-		tree.Put(c.Block, c.Text("the default of GuideLLM", "300"), "backend", "timeout")
+	if c.At("backend", "timeout") == nil {
+		c.PutText("the default of GuideLLM", "300", "backend", "timeout")
 	}
 }
 
@@ -76,21 +76,21 @@ func putBackendArgument(c *tool.CommandLine, in *flatInput, word, key string, va
 	case "api_key":
 		c.Request.Key = tool.Key(value.Value)
 	case "organization":
-		tree.Put(c.Block, value, "backend", "extras", "headers", "OpenAI-Organization")
+		c.Put(value, "backend", "extras", "headers", "OpenAI-Organization")
 	case "project":
-		tree.Put(c.Block, value, "backend", "extras", "headers", "OpenAI-Project")
+		c.Put(value, "backend", "extras", "headers", "OpenAI-Project")
 	case "timeout", "http2", "follow_redirects", "verify", "stream", "validate_backend", "timeout_connect":
-		tree.Put(c.Block, value, "backend", key)
+		c.Put(value, "backend", key)
 	case "max_output_tokens", "max_tokens":
 		boundAnswers(c, value)
 	case "extra_query", "extra_body":
 		putPerRoute(c, in, word, value, map[string]string{"extra_query": "params", "extra_body": "body"}[key])
 	case "extras":
-		tree.Put(c.Block, value, "backend", "extras")
+		c.Put(value, "backend", "extras")
 	case "headers":
 		tree.Keys(value, func(k, v *yaml.Node) {
 			if !tree.IsNull(v) { // null removes a header that is not there
-				tree.Put(c.Block, v, "backend", "extras", "headers", k.Value)
+				c.Put(v, "backend", "extras", "headers", k.Value)
 			}
 		})
 	case "target", "model":
@@ -135,9 +135,9 @@ func putPerRoute(c *tool.CommandLine, in *flatInput, word string, value *yaml.No
 	tree.Keys(value, func(k, v *yaml.Node) {
 		switch of, isType := tool.APIType(k.Value); {
 		case v.Kind != yaml.MappingNode || !isType && k.Value != "models":
-			tree.Put(c.Block, v, "backend", "extras", to, k.Value)
+			c.Put(v, "backend", "extras", to, k.Value)
 		case of == kind:
-			tree.Keys(v, func(k, v *yaml.Node) { tree.Put(c.Block, v, "backend", "extras", to, k.Value) })
+			tree.Keys(v, func(k, v *yaml.Node) { c.Put(v, "backend", "extras", to, k.Value) })
 		}
 	})
 }
@@ -147,26 +147,26 @@ func putLoad(c *tool.CommandLine, in *flatInput) {
 	kind := "sweep"
 	if g, ok := in.first("profile", "rate_type"); ok {
 		kind = g.value.Value
-		tree.Put(c.Block, g.value, "profile", "kind")
+		c.Put(g.value, "profile", "kind")
 	} else {
 		if in.gen == "0.3" {
 			c.Missing("no --rate-type is named: want synchronous, concurrent, throughput, constant, poisson or sweep")
 		}
-		tree.Put(c.Block, c.Text("the default of GuideLLM", kind), "profile", "kind")
+		c.PutText("the default of GuideLLM", kind, "profile", "kind")
 	}
 	if g, ok := in.words["rate"]; ok {
 		putRate(c, in, kind, g)
 	}
 	for _, name := range []string{"warmup", "cooldown"} {
 		if g, ok := in.words[name+"_percent"]; ok {
-			tree.Put(c.Block, g.value, "profile", name, "percent")
+			c.Put(g.value, "profile", name, "percent")
 		}
 		if g, ok := in.words[name]; ok {
-			tree.Put(c.Block, readStructured(c, g), "profile", name)
+			c.Put(readStructured(c, g), "profile", name)
 		}
 	}
 	if g, ok := in.words["rampup"]; ok {
-		tree.Put(c.Block, g.value, "profile", "rampup_duration")
+		c.Put(g.value, "profile", "rampup_duration")
 	}
 }
 
@@ -193,7 +193,7 @@ func putRate(c *tool.CommandLine, in *flatInput, kind string, g given) {
 		if value.Kind == yaml.SequenceNode {
 			value = c.Text(g.word, strings.Join(tree.Texts(value), ","))
 		}
-		tree.Put(c.Block, value, "profile", field)
+		c.Put(value, "profile", field)
 	}
 }
 
@@ -221,7 +221,7 @@ func putBounds(c *tool.CommandLine, in *flatInput) {
 		}
 	}
 	if len(all) > 0 {
-		tree.Put(c.Block, tree.List(all...), "constraints")
+		c.Put(tree.List(all...), "constraints")
 	}
 }
 
@@ -258,7 +258,7 @@ func putSeed(c *tool.CommandLine, in *flatInput) {
 		seed := tree.Mapping()
 		tree.Set(seed, "kind", c.Text(g.word, "static"))
 		tree.Set(seed, "value", g.value)
-		tree.Put(c.Block, seed, "seed")
+		c.Put(seed, "seed")
 	}
 }
 
@@ -297,9 +297,9 @@ func putSettings(c *tool.CommandLine, in *flatInput) {
 	for _, name := range slices.Sorted(maps.Keys(in.set.values)) {
 		word, value := settingsPrefix+name, in.set.values[name]
 		weak := func(path ...string) {
-			have := tree.At(c.Block, path...)
+			have := c.At(path...)
 			if have == nil || name == "REQUEST_TIMEOUT" && c.Word(have.Line) == "the default of GuideLLM" {
-				tree.Put(c.Block, c.Text(word, value), path...)
+				c.PutText(word, value, path...)
 			}
 		}
 		switch name {
@@ -312,8 +312,8 @@ func putSettings(c *tool.CommandLine, in *flatInput) {
 		case "OPENAI__VERIFY":
 			weak("backend", "verify")
 		case "PREFERRED_ROUTE":
-			if tree.At(c.Block, "backend", "request_format") == nil || in.gen == "0.3" {
-				tree.Put(c.Block, c.Text(word, value), "backend", "request_format")
+			if c.At("backend", "request_format") == nil || in.gen == "0.3" {
+				c.PutText(word, value, "backend", "request_format")
 			}
 		case "OPENAI__ORGANIZATION":
 			weak("backend", "extras", "headers", "OpenAI-Organization")
@@ -321,8 +321,8 @@ func putSettings(c *tool.CommandLine, in *flatInput) {
 			weak("backend", "extras", "headers", "OpenAI-Project")
 		case "OPENAI__HEADERS":
 			tree.Keys(c.JSON(word, value), func(k, v *yaml.Node) {
-				if tree.At(c.Block, "backend", "extras", "headers", k.Value) == nil && !tree.IsNull(v) {
-					tree.Put(c.Block, v, "backend", "extras", "headers", k.Value)
+				if c.At("backend", "extras", "headers", k.Value) == nil && !tree.IsNull(v) {
+					c.Put(v, "backend", "extras", "headers", k.Value)
 				}
 			})
 		case "OPENAI__MAX_OUTPUT_TOKENS":

@@ -28,7 +28,7 @@ func putData(c *tool.CommandLine, in *flatInput) {
 	if data.Kind == yaml.ScalarNode {
 		data = readDataText(c, g.word, strings.TrimSpace(data.Value))
 	}
-	tree.Put(c.Block, data, "data")
+	c.Put(data, "data")
 	putDataRest(c, in, data)
 }
 
@@ -72,12 +72,12 @@ func readPairs(c *tool.CommandLine, word, text string) *yaml.Node {
 // putDataRest reads how data is sampled and which of its columns count.
 func putDataRest(c *tool.CommandLine, in *flatInput, data *yaml.Node) {
 	if g, ok := in.words["data_samples"]; ok {
-		tree.Put(c.Block, g.value, "data_loader", "samples")
+		c.Put(g.value, "data_loader", "samples")
 	}
 	if g, ok := in.words["data_sampler"]; ok {
 		switch {
 		case g.value.Value == "random" && data != nil && tree.Child(data, "path") != nil:
-			tree.Put(c.Block, c.Text(g.word, "true"), "data_loader", "shuffle")
+			c.PutText(g.word, "true", "data_loader", "shuffle")
 		case g.value.Value == "random" || g.value.Value == "":
 			c.Warnf(g.word, "has no effect on text that is made up")
 		default:
@@ -86,8 +86,8 @@ func putDataRest(c *tool.CommandLine, in *flatInput, data *yaml.Node) {
 	}
 	if g, ok := in.words["data_column_mapper"]; ok && g.value.Value != "generative_column_mapper" {
 		if columns := readStructured(c, g); columns != nil && columns.Kind == yaml.MappingNode {
-			tree.Put(c.Block, c.Text(g.word, "generative_column_mapper"), "data_column_mapper", "kind")
-			tree.Put(c.Block, columns, "data_column_mapper", "column_mappings")
+			c.PutText(g.word, "generative_column_mapper", "data_column_mapper", "kind")
+			c.Put(columns, "data_column_mapper", "column_mappings")
 		} else if columns != nil {
 			c.ToolOnly(g.word, "GuideLLM")
 		}
@@ -106,9 +106,9 @@ func putDataArguments(c *tool.CommandLine, g given) {
 	tree.Keys(args, func(k, v *yaml.Node) {
 		switch k.Value {
 		case "prompt_column":
-			tree.Put(c.Block, v, "data_column_mapper", "column_mappings", "text_column")
+			c.Put(v, "data_column_mapper", "column_mappings", "text_column")
 		case "output_tokens_count_column":
-			tree.Put(c.Block, v, "data_column_mapper", "column_mappings", "output_tokens_count_column")
+			c.Put(v, "data_column_mapper", "column_mappings", "output_tokens_count_column")
 		default:
 			if !tree.IsNull(v) {
 				c.ToolOnly(g.word+" "+k.Value, "GuideLLM")

@@ -132,7 +132,7 @@ func addTypedOutputs(c *tool.CommandLine, plural, singular *yaml.Node, set setti
 		}
 		addTypedOutput(c, n, dir)
 	}
-	if v := tree.At(c.Block, "metrics", "sample_size"); v != nil {
+	if v := c.At("metrics", "sample_size"); v != nil {
 		if rows, err := scalar.Int(v); err == nil && rows > 0 {
 			for i := range c.Request.Outputs {
 				c.Request.Outputs[i].Rows = rows

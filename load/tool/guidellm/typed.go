@@ -232,33 +232,33 @@ func readSpecVariables(c *tool.CommandLine, set settings) *yaml.Node {
 // translation's.
 func buildTypedBlock(c *tool.CommandLine, s *scenario, set settings) {
 	c.Block = s.spec
-	if b := tree.Child(c.Block, "backend"); b != nil && b.Kind == yaml.ScalarNode {
-		tree.Put(c.Block, tool.Mapping(b), "backend")
+	if b := c.At("backend"); b != nil && b.Kind == yaml.ScalarNode {
+		c.Put(tool.Mapping(b), "backend")
 	}
-	if n := tree.At(c.Block, "backend", "target"); n != nil {
+	if n := c.At("backend", "target"); n != nil {
 		c.SetEndpoint(c.Word(n.Line), n.Value)
 	}
-	tree.Take(c.Block, "backend", "target")
-	c.Request.Model = tree.TakeText(c.Block, "backend", "model")
-	if key := tree.TakeText(c.Block, "backend", "api_key"); key != "" {
+	c.Take("backend", "target")
+	c.Request.Model = c.TakeText("backend", "model")
+	if key := c.TakeText("backend", "api_key"); key != "" {
 		c.Request.Key = tool.Key(key)
 	}
 	skipVerification(c)
-	addTypedOutputs(c, tree.Take(c.Block, "outputs"), tree.Take(c.Block, "output"), set)
+	addTypedOutputs(c, c.Take("outputs"), c.Take("output"), set)
 	if len(s.override.Content) > 0 {
-		tree.Put(c.Block, s.override, "override")
+		c.Put(s.override, "override")
 	}
 	if len(s.labels.Content) > 0 {
-		tree.Put(c.Block, s.labels, "labels")
+		c.Put(s.labels, "labels")
 	}
-	if n := tree.At(c.Block, "tokenizer"); n != nil {
+	if n := c.At("tokenizer"); n != nil {
 		c.Warnf(c.Word(n.Line), "has no effect here: tokens are counted by the server")
-		tree.Take(c.Block, "tokenizer")
+		c.Take("tokenizer")
 	}
-	if tree.At(c.Block, "profile") == nil {
+	if c.At("profile") == nil {
 		c.Missing("no profile is named: set --profile kind=...")
 	}
-	if tree.At(c.Block, "data") == nil {
+	if c.At("data") == nil {
 		c.Missing("no data is named: set --data kind=synthetic_text,prompt_tokens=256,output_tokens=128")
 	}
 	set.pass(c, "10240")
@@ -266,8 +266,8 @@ func buildTypedBlock(c *tool.CommandLine, s *scenario, set settings) {
 
 // skipVerification follows the tool, which checks no certificate unless it is told to.
 func skipVerification(c *tool.CommandLine) {
-	if strings.HasPrefix(c.Request.Endpoint, "https://") && tree.At(c.Block, "backend", "verify") == nil {
-		tree.Put(c.Block, c.Text("the default of GuideLLM", "false"), "backend", "verify")
+	if strings.HasPrefix(c.Request.Endpoint, "https://") && c.At("backend", "verify") == nil {
+		c.PutText("the default of GuideLLM", "false", "backend", "verify")
 		c.Warnf("--target", "certificates are not checked, as the tool does: set verify to true to have them checked")
 	}
 }

@@ -29,7 +29,7 @@ func (Tool) Parse(c *tool.CommandLine, args []string) {
 	c.Block = block
 	parseServer(c)
 	parseOutputs(c)
-	tree.Take(c.Block, "storage")
+	c.Take("storage")
 }
 
 // parseTop reads a flag of one word: the file, or a whole part of the tree as JSON.
@@ -76,14 +76,14 @@ func parseFlags(c *tool.CommandLine, args []string) []tool.Flag {
 }
 
 func parseServer(c *tool.CommandLine) {
-	if n := tree.Take(c.Block, "server", "base_url"); n != nil {
+	if n := c.Take("server", "base_url"); n != nil {
 		c.SetEndpoint(c.Word(n.Line), n.Value)
 	}
-	c.Request.Model = tree.TakeText(c.Block, "server", "model_name")
-	if key := tree.TakeText(c.Block, "server", "api_key"); key != "" {
+	c.Request.Model = c.TakeText("server", "model_name")
+	if key := c.TakeText("server", "api_key"); key != "" {
 		c.Request.Key = tool.Key(key)
 	}
-	if n := tree.At(c.Block, "server", "type"); n != nil && n.Value == "mock" {
+	if n := c.At("server", "type"); n != nil && n.Value == "mock" {
 		c.ToolOnly(c.Word(n.Line), "inference-perf")
 	}
 }
@@ -91,7 +91,7 @@ func parseServer(c *tool.CommandLine) {
 // parseOutputs reads where reports go and what they hold.
 func parseOutputs(c *tool.CommandLine) {
 	for _, cloud := range []string{"google_cloud_storage", "simple_storage_service"} {
-		if n := tree.At(c.Block, "storage", cloud); n != nil {
+		if n := c.At("storage", cloud); n != nil {
 			c.ToolOnly(c.Word(n.Line), "inference-perf")
 		}
 	}
@@ -102,8 +102,8 @@ func parseOutputs(c *tool.CommandLine) {
 	if dir := tree.TextAt(c.Block, "storage", "local_storage", "path"); dir != "" {
 		o.Path = dir
 	}
-	o.Detailed, _ = scalar.Bool(tree.At(c.Block, "report", "request_lifecycle", "per_request"))
-	for _, s := range tree.Texts(tree.At(c.Block, "report", "request_lifecycle", "percentiles")) {
+	o.Detailed, _ = scalar.Bool(c.At("report", "request_lifecycle", "per_request"))
+	for _, s := range tree.Texts(c.At("report", "request_lifecycle", "percentiles")) {
 		if x, err := tool.Percentile(scalar.Node(s)); err == nil {
 			o.Percentiles = append(o.Percentiles, x)
 		}

@@ -53,7 +53,7 @@ func (Stampede) Parse(c *tool.CommandLine, args []string) {
 		case "model":
 			c.Request.Model = value
 		default:
-			tree.Put(c.Block, c.Text(f.Word, value), f.Name)
+			c.PutText(f.Word, value, f.Name)
 		}
 	}
 }

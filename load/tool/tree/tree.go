@@ -103,14 +103,6 @@ func Take(n *yaml.Node, path ...string) *yaml.Node {
 	return found
 }
 
-// TakeText is Take for a scalar.
-func TakeText(n *yaml.Node, path ...string) string {
-	if c := Take(n, path...); c != nil && c.Kind == yaml.ScalarNode {
-		return c.Value
-	}
-	return ""
-}
-
 // Fill adds what weak has and n lacks, mapping by mapping. Lists and scalars are replaced whole, and so is a mapping of
 // another kind: its other keys would not fit.
 func Fill(n, weak *yaml.Node) {

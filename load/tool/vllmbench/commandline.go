@@ -43,11 +43,11 @@ func parse(c *tool.CommandLine, flags string, args []string) {
 		switch {
 		case slices.Contains(own(), f.Name):
 		case table[f.Name] == tool.Some && f.Name != "goodput":
-			tree.Put(c.Block, tree.List(c.Texts(f.Word, f.Values)...), f.Name)
+			c.Put(tree.List(c.Texts(f.Word, f.Values)...), f.Name)
 		case f.Name == "goodput":
-			tree.Put(c.Block, c.Text(f.Word, strings.Join(f.Values, " ")), f.Name)
+			c.PutText(f.Word, strings.Join(f.Values, " "), f.Name)
 		default:
-			tree.Put(c.Block, c.JSON(f.Word, f.Values[len(f.Values)-1]), f.Name)
+			c.Put(c.JSON(f.Word, f.Values[len(f.Values)-1]), f.Name)
 		}
 	}
 	parseServer(c, given)
