@@ -58,6 +58,21 @@ type Counts struct {
 	All      int            `json:"all_phases"` // requests of every phase of the stage
 }
 
+// Failed counts the requests that were errors. What was cut off by the end of its stage, or cancelled, is none.
+func (c Counts) Failed() int {
+	n := c.ByStatus
+	return n[StatusFailed] + n[StatusTimeout] + n[StatusEmpty] + n[StatusDropped]
+}
+
+// ErrorRate is the share of errors among them and the requests that ended well; nil where there are neither.
+func (c Counts) ErrorRate() *float64 {
+	n := c.Failed() + c.ByStatus[StatusOK]
+	if n == 0 {
+		return nil
+	}
+	return new(float64(c.Failed()) / float64(n))
+}
+
 // TokenSums are totals over the measured requests; sources counts requests per token_count_source.
 type TokenSums struct {
 	In        int64 `json:"in"`

@@ -185,3 +185,27 @@ func BenchmarkMetric100k(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e5, "ns/value")
 }
+
+func TestErrorRates(t *testing.T) {
+	tests := []struct {
+		name   string
+		counts map[string]int
+		want   float64
+	}{
+		{name: "failures, timeouts, empty answers and drops are errors", want: 0.8,
+			counts: map[string]int{StatusOK: 1, StatusFailed: 1, StatusTimeout: 1,
+				StatusEmpty: 1, StatusDropped: 1}},
+		{name: "what was cut or cancelled counts nowhere", want: 0,
+			counts: map[string]int{StatusOK: 1, StatusCut: 5, StatusCancelled: 5}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := (Counts{ByStatus: tt.counts}).ErrorRate(); got == nil || *got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	if got := (Counts{}).ErrorRate(); got != nil {
+		t.Errorf("no request has the error rate %v", *got)
+	}
+}

@@ -120,9 +120,7 @@ func errorGate(slo *runplan.SLO, s report.Stage) (report.Gate, bool) {
 // Errors returns how many of the requests that count were errors, and how many count. Requests cut off by the end of
 // the stage and cancelled ones count nowhere.
 func Errors(c report.Counts) (bad, n int64) {
-	for _, status := range []string{report.StatusFailed, report.StatusTimeout, report.StatusEmpty, report.StatusDropped} {
-		bad += int64(c.ByStatus[status])
-	}
+	bad = int64(c.Failed())
 	return bad, bad + int64(c.ByStatus[report.StatusOK])
 }
 

@@ -74,7 +74,7 @@ func (m *measured) pool(samples []report.Stage) report.Stage {
 	if share, ok := p.Tokens.CacheHitRate(); ok {
 		p.Rates["cache_hit_rate"] = share
 	}
-	p.ErrorRate = errorRate(p.Counts)
+	p.ErrorRate = p.Counts.ErrorRate()
 	finishGoodput(&p)
 	validate(&p)
 	p.Metrics, p.CDF = m.pooledMetrics(samples)
@@ -197,15 +197,6 @@ func pooledRates(samples []report.Stage) map[string]float64 {
 		}
 	}
 	return out
-}
-
-func errorRate(c report.Counts) *float64 {
-	bad, n := verdict.Errors(c)
-	if n == 0 {
-		return nil
-	}
-	rate := float64(bad) / float64(n)
-	return &rate
 }
 
 // outputPerSecond are the output tokens of each whole second of the windows of a stage, all samples.

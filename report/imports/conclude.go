@@ -42,7 +42,7 @@ func conclude(
 		}
 	}
 	g.refine(r)
-	r.ErrorRate = errorRate(r.Counts)
+	r.ErrorRate = r.Counts.ErrorRate()
 	if r.Tokens.Sources == nil && in.TokenCountSource != "" {
 		r.Tokens.Sources = map[string]int{in.TokenCountSource: r.Counts.ByStatus[report.StatusOK]}
 	}
@@ -148,17 +148,6 @@ func (g *gathered) refine(r *report.StageResult) {
 		by[status] += n
 	}
 	r.Counts.ByStatus, r.Counts.ByClass = by, g.classes
-}
-
-func errorRate(c report.Counts) *float64 {
-	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
-		c.ByStatus[report.StatusDropped]
-	n := bad + c.ByStatus[report.StatusOK]
-	if n == 0 {
-		return nil
-	}
-	rate := float64(bad) / float64(n)
-	return &rate
 }
 
 func finite(rates map[string]float64) map[string]float64 {

@@ -192,9 +192,8 @@ func prefixOf(all, ofStage []runplan.Prefix) *Prefix {
 }
 
 func aggregate(s *report.Stage) Aggregate {
-	bad, _ := verdict.Errors(s.Counts)
 	a := Aggregate{
-		Requests: Requests{Total: s.Counts.Total, Failures: int(bad),
+		Requests: Requests{Total: s.Counts.Total, Failures: s.Counts.Failed(),
 			Incomplete:  s.Counts.ByStatus[report.StatusCut] + s.Counts.ByStatus[report.StatusCancelled],
 			InputLength: statistics(s, "tokens_in", "count", 1), OutputLength: statistics(s, "tokens_out", "count", 1)},
 		Latency: map[string]Statistics{}, Throughput: map[string]Statistics{},

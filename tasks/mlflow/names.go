@@ -109,7 +109,7 @@ func stageValues(s *report.StageResult) map[string]float64 {
 	v := map[string]float64{
 		"requests/total_requests":        float64(s.Counts.Total),
 		"requests/successful_requests":   float64(s.Counts.ByStatus[report.StatusOK]),
-		"requests/failed_requests":       float64(failures(s.Counts)),
+		"requests/failed_requests":       float64(s.Counts.Failed()),
 		"throughput/total_input_tokens":  float64(s.Tokens.In),
 		"throughput/total_output_tokens": float64(s.Tokens.Out),
 		"throughput/total_tokens":        float64(s.Tokens.In + s.Tokens.Out),
@@ -142,12 +142,6 @@ func stageValues(s *report.StageResult) map[string]float64 {
 		}
 	}
 	return v
-}
-
-// failures are the requests that ended badly; those that were cut off have not ended.
-func failures(c report.Counts) int {
-	return c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
-		c.ByStatus[report.StatusDropped]
 }
 
 func addRates(v map[string]float64, s *report.StageResult) {

@@ -114,9 +114,7 @@ func distributions(s *tools.Stage) []named {
 
 // scalars are the numbers of the whole run; rates are over the whole run, drain included.
 func scalars(s *tools.Stage) []named {
-	ok, dropped := s.Counts.ByStatus[report.StatusOK], s.Counts.ByStatus[report.StatusDropped]
-	bad := s.Counts.ByStatus[report.StatusFailed] + s.Counts.ByStatus[report.StatusTimeout] +
-		s.Counts.ByStatus[report.StatusEmpty] + dropped
+	ok, bad := s.Counts.ByStatus[report.StatusOK], s.Counts.Failed()
 	out := []named{{"request_count", "Request Count", scalar("requests", float64(ok))},
 		{"completed_request_count", "Completed Requests (Success + Error)", scalar("requests", float64(ok+bad))},
 		{"total_isl", "Total ISL", scalar("tokens", float64(s.Tokens.In))},

@@ -133,6 +133,6 @@ func perEvent(less int) tools.Number {
 func (s *stage) totals() breakdown {
 	c := s.Counts.ByStatus
 	ok, cut := c[report.StatusOK], c[report.StatusCut]+c[report.StatusCancelled]
-	failed := c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
+	failed := s.Counts.Failed() - c[report.StatusDropped]
 	return breakdown{Successful: ok, Incomplete: cut, Errored: failed, Total: ok + cut + failed}
 }

@@ -13,8 +13,7 @@ import (
 func (t *totals) failures(ctx context.Context) failures {
 	out := failures{ByLabel: map[string]label{}, Prompt: values{}}
 	for _, s := range t.stages {
-		c := s.Counts.ByStatus
-		out.Count += c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty]
+		out.Count += s.Counts.Failed() - s.Counts.ByStatus[report.StatusDropped]
 	}
 	took, prompts := report.NewDistribution("s"), report.NewDistribution("tokens")
 	for r := range t.requests() {

@@ -16,11 +16,10 @@ func summary(run tools.Run, m *tools.Measurement, s *tools.Stage, of identity) *
 	_, model := tools.Target(r)
 	rate := max(s.Rate, s.Planned.Rate)
 	c := s.Counts.ByStatus
-	failed := c[report.StatusFailed] + c[report.StatusTimeout] + c[report.StatusEmpty] + c[report.StatusDropped]
 	doc := &summaryDoc{DocType: "summary", Schema: Schema, UUID: of.uuid, JobName: of.job, Sample: strconv.Itoa(s.Sample),
 		SampleIndex: s.Sample, Timestamp: timestamp(s.StartNS), Strategy: strategy(s), Rate: int(rate), RateRPS: rate,
 		Concurrency: s.Planned.Concurrency, Stage: s.Planned.Name, StageIndex: of.stage, Total: s.Counts.Total,
-		Successful: c[report.StatusOK], Errored: failed, Incomplete: c[report.StatusCut] + c[report.StatusCancelled],
+		Successful: c[report.StatusOK], Errored: s.Counts.Failed(), Incomplete: c[report.StatusCut] + c[report.StatusCancelled],
 		Model: model, Harness: m.Tool, HarnessVersion: m.ToolVersion, Attempt: r.Run.Attempt, Verdict: s.Verdict,
 		Valid:          s.Valid,
 		InvalidReasons: append([]string{}, s.InvalidReasons...), TokenCountSource: m.TokenCountSource,

@@ -122,7 +122,7 @@ func (r *run) stage(sample, i int, in *tools.Imported) (*stage, error) {
 	if s.result.Rates == nil {
 		s.result.Rates = map[string]float64{}
 	}
-	s.result.ErrorRate = errorRate(s.result.Counts)
+	s.result.ErrorRate = s.result.Counts.ErrorRate()
 	if s.result.Tokens.Sources == nil && in.TokenCountSource != "" {
 		s.result.Tokens.Sources = map[string]int{in.TokenCountSource: s.result.Counts.ByStatus[report.StatusOK]}
 	}
@@ -181,17 +181,6 @@ func moved(row report.Row, by int64) report.Row {
 		}
 	}
 	return row
-}
-
-// errorRate is the share of bad requests among those that count; nil where none does.
-func errorRate(c report.Counts) *float64 {
-	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] + c.ByStatus[report.StatusDropped]
-	of := bad + c.ByStatus[report.StatusOK]
-	if of == 0 {
-		return nil
-	}
-	rate := float64(bad) / float64(of)
-	return &rate
 }
 
 // measure computes distributions from the rows, where these are all requests of the stage.

@@ -208,7 +208,7 @@ func (a *account) summary(values func(metric string, d *report.Distribution) err
 		StartNS: unix(in.Start), EndNS: unix(in.End), DrainEndNS: unix(in.DrainEnd),
 		Window: report.Window{StartNS: unix(a.window.start), EndNS: unix(a.window.end), SkipFirst: in.Plan.SkipFirst,
 			SkipLast: in.Plan.SkipLast},
-		Counts: counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: errorRate(counts),
+		Counts: counts, Metrics: map[string]report.Metric{}, Rates: a.rates(), ErrorRate: counts.ErrorRate(),
 		Series: a.series.finish(), Tokens: a.tokens, Checks: []report.Check{}, Adapters: a.shares.results(),
 	}
 	err := a.dists.each(func(names []string, d, timely *report.Distribution) error {
@@ -262,16 +262,4 @@ func (a *account) rates() map[string]float64 {
 		rates["cache_hit_rate"] = share
 	}
 	return rates
-}
-
-// errorRate returns the share of requests that did not end well; nil without a request that ended.
-func errorRate(c report.Counts) *float64 {
-	bad := c.ByStatus[report.StatusFailed] + c.ByStatus[report.StatusTimeout] + c.ByStatus[report.StatusEmpty] +
-		c.ByStatus[report.StatusDropped]
-	all := bad + c.ByStatus[report.StatusOK]
-	if all == 0 {
-		return nil
-	}
-	rate := float64(bad) / float64(all)
-	return &rate
 }

@@ -155,27 +155,3 @@ func TestWindows(t *testing.T) {
 		})
 	}
 }
-
-func TestErrorRates(t *testing.T) {
-	tests := []struct {
-		name   string
-		counts map[string]int
-		want   float64
-	}{
-		{name: "failures, timeouts, empty answers and drops are errors", want: 0.8,
-			counts: map[string]int{report.StatusOK: 1, report.StatusFailed: 1, report.StatusTimeout: 1,
-				report.StatusEmpty: 1, report.StatusDropped: 1}},
-		{name: "what was cut or cancelled counts nowhere", want: 0,
-			counts: map[string]int{report.StatusOK: 1, report.StatusCut: 5, report.StatusCancelled: 5}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := errorRate(report.Counts{ByStatus: tt.counts}); got == nil || *got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
-	}
-	if got := errorRate(report.Counts{}); got != nil {
-		t.Errorf("no request has the error rate %v", *got)
-	}
-}
