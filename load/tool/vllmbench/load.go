@@ -56,14 +56,19 @@ func shapeOf(rate tool.Value, streams int, burst tool.Value) runplan.Stage {
 		}
 		return runplan.Stage{Shape: runplan.ShapeThroughput}
 	}
-	s := runplan.Stage{Shape: runplan.ShapeOpen, Rate: rate.Positive(), Arrival: "poisson", MaxInflight: streams}
+	s := runplan.Stage{Shape: runplan.ShapeOpen, Rate: rate.Positive(), MaxInflight: streams}
+	setArrival(&s, burst)
+	return s
+}
+
+func setArrival(s *runplan.Stage, burst tool.Value) {
+	s.Arrival = "poisson"
 	switch {
 	case infinite(burst):
 		s.Arrival = "constant"
 	case burst.IsSet() && burst.Positive() != 1:
 		s.Arrival, s.Burstiness = "gamma", burst.Positive()
 	}
-	return s
 }
 
 // readRamp reads a ramp over the requests: request i of n is sent at the rate start + (end-start) i/n. In time that
@@ -85,13 +90,9 @@ func readRamp(d *tool.Draft, f *tool.Fields, s *runplan.Stage, rate tool.Value) 
 		kind.Errorf("needs ramp-up-start-rps and ramp-up-end-rps, both above 0")
 		return
 	}
-	s.Shape, s.Rate, s.Arrival = runplan.ShapeOpen, end, "poisson"
+	s.Shape, s.Rate = runplan.ShapeOpen, end
 	s.Concurrency, s.MaxInflight = 0, max(s.Concurrency, s.MaxInflight)
-	if burst := f.Get("burstiness"); infinite(burst) {
-		s.Arrival = "constant"
-	} else if burst.IsSet() && burst.Positive() != 1 {
-		s.Arrival, s.Burstiness = "gamma", burst.Positive()
-	}
+	setArrival(s, f.Get("burstiness"))
 	if start != end {
 		seconds := float64(s.Requests) * math.Log(end/start) / (end - start)
 		s.RampShape, s.RampFrom, s.Ramp = "exponential", start, runplan.Duration(seconds*float64(time.Second))
@@ -106,16 +107,15 @@ func readData(d *tool.Draft, f *tool.Fields) {
 		d.Data.Seed = s.Seed()
 	}
 	in, out := f.Get("input-len"), f.Get("output-len")
-	random := map[string]tool.Value{}
-	for _, name := range dataFlags() {
-		random[name] = f.Get(name)
-	}
+	f.Ignore("random-input-len", "random-output-len", "random-range-ratio", "random-prefix-len",
+		"prefix-repetition-prefix-len", "prefix-repetition-suffix-len", "prefix-repetition-num-prefixes",
+		"prefix-repetition-output-len")
 	set := f.Get("dataset-name")
 	switch set.Text() {
 	case "random", "":
-		readRandom(d, random, in, out)
+		readRandom(d, f, in, out)
 	case "prefix_repetition":
-		readPrefixes(d, random, in, out)
+		readPrefixes(d, f, in, out)
 	case "sharegpt", "custom", "timed_trace":
 		readFile(d, f, set, out)
 	default:
@@ -161,16 +161,9 @@ func readFile(d *tool.Draft, f *tool.Fields, set, out tool.Value) {
 	}
 }
 
-func dataFlags() []string {
-	return []string{
-		"random-input-len", "random-output-len", "random-range-ratio", "random-prefix-len", "prefix-repetition-prefix-len",
-		"prefix-repetition-suffix-len", "prefix-repetition-num-prefixes", "prefix-repetition-output-len",
-	}
-}
-
-func readRandom(d *tool.Draft, random map[string]tool.Value, in, out tool.Value) {
+func readRandom(d *tool.Draft, f *tool.Fields, in, out tool.Value) {
 	lengths := around
-	ratio := random["random-range-ratio"]
+	ratio := f.Get("random-range-ratio")
 	share := ratio.Fraction()
 	switch {
 	case d.Tool == inferenceMAX:
@@ -182,28 +175,28 @@ func readRandom(d *tool.Draft, random map[string]tool.Value, in, out tool.Value)
 		ratio.Errorf("want a share below 1, for lengths from L(1-r) to L(1+r); lengths from rL to L are those of tool %s",
 			inferenceMAX)
 	}
-	d.Data.Input = lengths(orInt(in, random["random-input-len"], 1024), share)
-	d.Data.Output = lengths(orInt(out, random["random-output-len"], 128), share)
-	if n := random["random-prefix-len"].Integer(0); n > 0 {
+	d.Data.Input = lengths(orInt(in, f.Get("random-input-len"), 1024), share)
+	d.Data.Output = lengths(orInt(out, f.Get("random-output-len"), 128), share)
+	if n := f.Get("random-prefix-len").Integer(0); n > 0 {
 		d.Data.Prefixes = []runplan.Prefix{{Weight: 1, Count: 1, Tokens: n}}
 	}
 	d.API.ExactOutput = true // the tool asks random prompts for their exact length
 }
 
-func readPrefixes(d *tool.Draft, random map[string]tool.Value, in, out tool.Value) {
-	d.Data.Input = tool.FixedLength(orInt(in, random["prefix-repetition-suffix-len"], 256))
-	d.Data.Output = tool.FixedLength(orInt(out, random["prefix-repetition-output-len"], 128))
+func readPrefixes(d *tool.Draft, f *tool.Fields, in, out tool.Value) {
+	d.Data.Input = tool.FixedLength(orInt(in, f.Get("prefix-repetition-suffix-len"), 256))
+	d.Data.Output = tool.FixedLength(orInt(out, f.Get("prefix-repetition-output-len"), 128))
+	none := tool.Value{}
 	d.Data.Prefixes = []runplan.Prefix{{
-		Weight: 1, Count: orInt(random["prefix-repetition-num-prefixes"], tool.Value{}, 10),
-		Tokens: orInt(random["prefix-repetition-prefix-len"], tool.Value{}, 256),
+		Weight: 1, Count: orInt(f.Get("prefix-repetition-num-prefixes"), none, 10),
+		Tokens: orInt(f.Get("prefix-repetition-prefix-len"), none, 256),
 	}}
 }
 
 func orInt(strong, weak tool.Value, def int) int {
-	for _, v := range []tool.Value{strong, weak} {
-		if n := v.Integer(1); v.IsSet() {
-			return n
-		}
+	tool.Replace(&weak, strong)
+	if n := weak.Integer(1); weak.IsSet() {
+		return n
 	}
 	return def
 }
