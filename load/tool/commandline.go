@@ -113,7 +113,9 @@ func (c *CommandLine) Text(word, value string) *yaml.Node {
 func (c *CommandLine) Put(value *yaml.Node, path ...string) { tree.Put(c.Block, value, path...) }
 
 // PutText is Put of a scalar that a word made.
-func (c *CommandLine) PutText(word, value string, path ...string) { c.Put(c.Text(word, value), path...) }
+func (c *CommandLine) PutText(word, value string, path ...string) {
+	c.Put(c.Text(word, value), path...)
+}
 
 // At is the node below a path of keys of the block, nil where there is none.
 func (c *CommandLine) At(path ...string) *yaml.Node { return tree.At(c.Block, path...) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 )
 
 // FormatError is a file that is not what its tool writes.
@@ -22,6 +23,15 @@ func Malformed(format string, args ...any) error {
 
 // Decode reads the JSON of a document into v. An error names the file and the path into it.
 func Decode(doc Document, v any) error { return decode(doc.Data, v, func() string { return doc.Path }) }
+
+// HasMembers says whether a document is an object with all of some members, none of them null.
+func HasMembers(doc Document, names ...string) bool {
+	var all Free
+	err := Decode(doc, &all)
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool {
+		return len(all[name]) == 0 || string(all[name]) == "null"
+	})
+}
 
 // DecodeElement reads element i of the long list at path into v, as Decode does.
 func DecodeElement(doc *Document, path string, i int, element Element, v any) error {

@@ -2,7 +2,6 @@ package aiperf
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -15,22 +14,14 @@ import (
 func Looks(doc tools.Document) bool { return looksSummary(doc) || looksRows(doc) }
 
 func looksSummary(doc tools.Document) bool {
-	var f struct {
-		Version *string         `json:"aiperf_version"`
-		Count   json.RawMessage `json:"request_count"`
-		Input   json.RawMessage `json:"input_config"`
-	}
-	return tools.Decode(doc, &f) == nil && (f.Version != nil || f.Count != nil && f.Input != nil)
+	return tools.HasMembers(doc, "aiperf_version") || tools.HasMembers(doc, "request_count", "input_config")
 }
 
 func looksRows(doc tools.Document) bool {
 	var row struct {
-		Metadata *struct {
-			Phase *string `json:"benchmark_phase"`
-		} `json:"metadata"`
-		Metrics json.RawMessage `json:"metrics"`
+		Metadata tools.Free `json:"metadata"`
 	}
-	return tools.Decode(doc, &row) == nil && row.Metadata != nil && row.Metadata.Phase != nil
+	return tools.Decode(doc, &row) == nil && row.Metadata["benchmark_phase"] != nil
 }
 
 // Read reads artifacts: summaries with their requests, or either alone. A summary goes with the requests of its folder.

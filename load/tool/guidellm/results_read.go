@@ -26,18 +26,13 @@ type file struct {
 // Looks says whether a document has the shape of a report of any generation.
 func Looks(doc tools.Document) bool {
 	var f struct {
-		Benchmarks []struct {
-			RunStats json.RawMessage `json:"run_stats"`
-			State    json.RawMessage `json:"scheduler_state"`
-			Config   json.RawMessage `json:"config"`
-			Metrics  json.RawMessage `json:"metrics"`
-		} `json:"benchmarks"`
+		Benchmarks []tools.Free `json:"benchmarks"`
 	}
 	if tools.Decode(doc, &f) != nil {
 		return false
 	}
 	for _, b := range f.Benchmarks {
-		return b.Metrics != nil && (b.RunStats != nil || b.State != nil || b.Config != nil)
+		return b["metrics"] != nil && (b["run_stats"] != nil || b["scheduler_state"] != nil || b["config"] != nil)
 	}
 	return false
 }

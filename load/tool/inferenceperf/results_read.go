@@ -3,7 +3,6 @@ package inferenceperf
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,23 +18,12 @@ const fileConfig = "config.yaml"
 
 // Looks says whether a document is a file of the tool.
 func Looks(doc tools.Document) bool {
-	var f struct {
-		Load      json.RawMessage `json:"load_summary"`
-		Successes json.RawMessage `json:"successes"`
-	}
-	if tools.Decode(doc, &f) == nil && f.Load != nil && f.Successes != nil {
-		return true
-	}
-	return looksPerRequest(doc)
+	return tools.HasMembers(doc, "load_summary", "successes") || looksPerRequest(doc)
 }
 
 func looksPerRequest(doc tools.Document) bool {
-	var row struct {
-		Start *float64        `json:"start_time"`
-		Info  json.RawMessage `json:"info"`
-	}
 	for first, err := range doc.Each(context.Background(), "") {
-		return err == nil && tools.DecodeElement(&doc, "", 0, first, &row) == nil && row.Start != nil && row.Info != nil
+		return err == nil && tools.HasMembers(tools.Document{Data: first}, "start_time", "info")
 	}
 	return false
 }

@@ -15,12 +15,7 @@ import (
 
 // Looks says whether a document has the shape of a result.
 func Looks(doc tools.Document) bool {
-	var r struct {
-		Completed *float64 `json:"completed"`
-		Prompts   *float64 `json:"num_prompts"`
-		Duration  *float64 `json:"duration"`
-	}
-	return tools.Decode(doc, &r) == nil && r.Completed != nil && r.Prompts != nil && r.Duration != nil
+	return tools.HasMembers(doc, "completed", "num_prompts", "duration")
 }
 
 // Read reads results: files of one object each, or of one per line.

@@ -77,39 +77,34 @@ func (doc *summaryDoc) addSurroundings(r *report.Report) {
 // addLatencies: what the dashboards call itl is our tpot weighted by tokens, and their time per output token is
 // (last - first)/n.
 func (doc *summaryDoc) addLatencies(s *tools.Stage) {
-	over := func(metric string, weight func(n int) float64) (report.Metric, bool) { return weigh(s, metric, weight) }
-	plain := func(metric string) (report.Metric, bool) { m, ok := s.Metrics[metric]; return m, ok }
-	put := func(prefix, suffix string, m report.Metric, ok bool, parts ...string) {
-		for _, part := range parts {
+	for _, l := range []struct {
+		prefix, metric string
+		weight         func(n int) float64 // of a request with n output tokens; nil = all weigh the same
+		parts          string
+	}{
+		{"ttft", "ttft", nil, "mean p50 p95 p99"},
+		{"ttft_intended", "ttft_intended", nil, "mean p95 p99"},
+		{"itl_gap", "itl", nil, "mean p95 p99"},
+		{"itl", "tpot", func(n int) float64 { return float64(n - 1) }, "mean p99"},
+		{"time_per_output_token", "tpot_over_n", func(n int) float64 { return float64(n) }, "mean p95 p99"},
+		{"tpot_excl_first", "tpot", nil, "mean p95 p99"},
+		{"tpot_incl", "tpot_incl", nil, "mean p95 p99"},
+		{"request_latency", "e2e", nil, "mean p95 p99"},
+	} {
+		m, ok := s.Metrics[l.metric]
+		if l.weight != nil {
+			m, ok = weigh(s, l.metric, l.weight)
+		}
+		suffix, factor := "_ms", 1.0
+		if l.metric == "e2e" {
+			suffix, factor = "_seconds", 1e-3
+		}
+		for part := range strings.FieldsSeq(l.parts) {
 			if v, has := value(m, part); ok && has {
-				doc.Parts[prefix+"_"+part+"_"+suffix] = v
+				doc.Parts[l.prefix+"_"+part+suffix] = v * factor
 			}
 		}
 	}
-	m, ok := plain("ttft")
-	put("ttft", "ms", m, ok, "mean", "p50", "p95", "p99")
-	m, ok = plain("ttft_intended")
-	put("ttft_intended", "ms", m, ok, "mean", "p95", "p99")
-	m, ok = plain("itl")
-	put("itl_gap", "ms", m, ok, "mean", "p95", "p99")
-	m, ok = over("tpot", func(n int) float64 { return float64(n - 1) })
-	put("itl", "ms", m, ok, "mean", "p99")
-	m, ok = over("tpot_over_n", func(n int) float64 { return float64(n) })
-	put("time_per_output_token", "ms", m, ok, "mean", "p95", "p99")
-	m, ok = plain("tpot")
-	put("tpot_excl_first", "ms", m, ok, "mean", "p95", "p99")
-	m, ok = plain("tpot_incl")
-	put("tpot_incl", "ms", m, ok, "mean", "p95", "p99")
-	m, ok = plain("e2e")
-	put("request_latency", "seconds", scaled(m, 1e-3), ok, "mean", "p95", "p99")
-}
-
-func scaled(m report.Metric, factor float64) report.Metric {
-	q := map[string]float64{}
-	for name, v := range m.Quantiles {
-		q[name] = v * factor
-	}
-	return report.Metric{Mean: m.Mean * factor, Quantiles: q}
 }
 
 func value(m report.Metric, part string) (float64, bool) {
