@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
 	"bflow.dev/bflow/runplan"
 )
@@ -65,15 +66,10 @@ func backend(run tools.Run, m *tools.Measurement) backend2 {
 
 // requestFormat is the route of an API. The tool has none for those of Anthropic, Triton and TGI: they are chats to it.
 func requestFormat(api string) string {
-	switch api {
-	case runplan.APICompletions:
-		return "/v1/completions"
-	case runplan.APIResponses:
-		return "/v1/responses"
-	case runplan.APIEmbeddings:
-		return "/v1/embeddings"
+	if api == runplan.APIMessages {
+		api = runplan.APIChat
 	}
-	return "/v1/chat/completions"
+	return tool.RequestPath(api)
 }
 
 // trim is what is left out at one end of a stage. A share is one of the duration, or of the requests where only those
