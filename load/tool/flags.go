@@ -55,7 +55,7 @@ func Arities(table string) map[string]Arity {
 	return all
 }
 
-// Flag is one flag as it was given, with at least one value.
+// Flag is one flag as it was given.
 type Flag struct {
 	Name   string // without dashes, - for _
 	Word   string // as it was written, without a value
@@ -76,8 +76,8 @@ func (c *CommandLine) ReadTable(args []string, table map[string]Arity) []Flag {
 	return c.ReadFlags(args, takes, func(word string) { c.Unknown(word, known) })
 }
 
-// ReadFlags cuts args into flags. takes says how many values a flag takes, false for one that is not known: it is given
-// to unknown, and a value behind it is skipped. One that lacks a value is reported and left out.
+// ReadFlags cuts args into flags, each with the values that it wants. takes says how many these are, false for a flag
+// that is not known: it is given to unknown, and a value behind it is skipped.
 func (c *CommandLine) ReadFlags(
 	args []string, takes func(name string) (Arity, bool), unknown func(word string),
 ) (out []Flag) {
@@ -100,20 +100,21 @@ func (c *CommandLine) ReadFlags(
 			}
 			continue
 		}
-		f.Values, args = c.flagValues(f, n, inline, args)
+		if f.Values, args = c.flagValues(f, n, inline, args); len(f.Values) == 0 {
+			c.Errorf(word, "wants a value")
+			continue
+		}
 		for _, v := range f.Values {
 			if hole := problem.Unfilled(v, false); hole != "" {
 				c.Errorf(word, "%s", hole)
 			}
 		}
-		if len(f.Values) > 0 {
-			out = append(out, f)
-		}
+		out = append(out, f)
 	}
 	return out
 }
 
-// flagValues reads the values of one flag, those behind it as far as it wants them.
+// flagValues reads the values of one flag, those behind it as far as it wants them; nil where they are too few.
 func (c *CommandLine) flagValues(f Flag, n Arity, inline bool, args []string) (values, rest []string) {
 	want := map[Arity]int{One: 1, None: 0, Some: len(args), Paired: 2, Free: len(args)}[n]
 	if inline && n != Paired {
@@ -130,8 +131,7 @@ func (c *CommandLine) flagValues(f Flag, n Arity, inline bool, args []string) (v
 	if len(values) == 0 && n == Free {
 		return []string{"true"}, args
 	}
-	if len(values) == 0 || n == Paired && len(values) < 2 {
-		c.Errorf(f.Word, "wants a value")
+	if n == Paired && len(values) < 2 {
 		return nil, args
 	}
 	return values, args

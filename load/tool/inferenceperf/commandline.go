@@ -19,11 +19,11 @@ func roots() []string {
 func (Tool) Parse(c *tool.CommandLine, args []string) {
 	block := tree.Mapping()
 	for _, f := range parseFlags(c, args) {
-		if !strings.Contains(f.Word, ".") && tree.Child(block, f.Name) == nil && !parseTop(c, block, f) {
-			continue
-		}
-		if strings.Contains(f.Word, ".") {
-			tree.Put(block, c.JSON(f.Word, f.Values[0]), strings.Split(strings.TrimLeft(f.Word, "-"), ".")...)
+		switch path := strings.Split(strings.TrimLeft(f.Word, "-"), "."); {
+		case len(path) > 1:
+			tree.Put(block, c.JSON(f.Word, f.Values[0]), path...)
+		case tree.Child(block, f.Name) == nil:
+			parseTop(c, block, f)
 		}
 	}
 	c.Block = block
@@ -33,7 +33,7 @@ func (Tool) Parse(c *tool.CommandLine, args []string) {
 }
 
 // parseTop reads a flag of one word: the file, or a whole part of the tree as JSON.
-func parseTop(c *tool.CommandLine, block *yaml.Node, f tool.Flag) bool {
+func parseTop(c *tool.CommandLine, block *yaml.Node, f tool.Flag) {
 	switch f.Name {
 	case "c", "config-file":
 		if n := c.File(f.Word, f.Values[0]); n != nil {
@@ -46,7 +46,6 @@ func parseTop(c *tool.CommandLine, block *yaml.Node, f tool.Flag) bool {
 	default:
 		tree.Put(block, c.JSON(f.Word, f.Values[0]), strings.ReplaceAll(f.Name, "-", "_"))
 	}
-	return false
 }
 
 // parseFlags reads the flags, those of the tree before the file, which is weaker.
@@ -95,10 +94,8 @@ func parseOutputs(c *tool.CommandLine) {
 			c.ToolOnly(c.Word(n.Line), "inference-perf")
 		}
 	}
-	o := tool.Output{
-		Format: Format, Path: "reports", Folder: true,
-		Prefix: tree.TextAt(c.Block, "storage", "local_storage", "report_file_prefix"),
-	}
+	o := tool.Output{Format: Format, Path: "reports", Folder: true, Prefix: tree.TextAt(c.Block, "storage",
+		"local_storage", "report_file_prefix")}
 	if dir := tree.TextAt(c.Block, "storage", "local_storage", "path"); dir != "" {
 		o.Path = dir
 	}
