@@ -68,7 +68,7 @@ func section() string {
 	b.WriteString(`
 The API server accepts only the labels and annotations below, each only from the writer that the table names
 (ValidatingAdmissionPolicy ` + "`bflow-runs`" + `). This applies to keys under ` + "`bflow.dev/`" + ` of every PipelineRun in a
-namespace of runs, and for keys under ` + "`kueue.x-k8s.io/`" + ` of runs. The controller holds the points of a matrix to the
+namespace of runs, and to keys under ` + "`kueue.x-k8s.io/`" + ` of runs. The controller holds the points of a matrix to the
 same table. Other keys are not restricted.
 
 | written by | labels | annotations |
