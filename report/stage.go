@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"bflow.dev/bflow/runplan"
@@ -48,6 +49,18 @@ type Window struct {
 	EndNS     int64        `json:"end_ns"`
 	SkipFirst runplan.Trim `json:"skip_first,omitzero"`
 	SkipLast  runplan.Trim `json:"skip_last,omitzero"`
+}
+
+// WindowSeries yields the seconds that lie wholly in the window, and their places in the stage.
+func (s *StageResult) WindowSeries() iter.Seq2[int, Second] {
+	return func(yield func(int, Second) bool) {
+		for i, second := range s.Series {
+			start := s.StartNS + int64(i)*1e9
+			if start >= s.Window.StartNS && start+1e9 <= s.Window.EndNS && !yield(i, second) {
+				return
+			}
+		}
+	}
 }
 
 // Counts counts measured requests.

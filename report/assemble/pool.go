@@ -206,11 +206,8 @@ func (m *measured) outputPerSecond(stage int) []float64 {
 		if s.Stage != stage {
 			continue
 		}
-		for i, second := range s.Series {
-			start := s.StartNS + int64(i)*1e9
-			if start >= s.Window.StartNS && start+1e9 <= s.Window.EndNS {
-				out = append(out, float64(second.TokensOut))
-			}
+		for _, second := range s.WindowSeries() {
+			out = append(out, float64(second.TokensOut))
 		}
 	}
 	return out

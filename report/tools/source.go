@@ -95,11 +95,8 @@ func series(m *report.Measurement, stage int) []report.Second {
 			if s.Stage != stage {
 				continue
 			}
-			for i, second := range s.Series {
-				start := s.StartNS + int64(i)*1e9
-				if start >= s.Window.StartNS && start+1e9 <= s.Window.EndNS {
-					out = append(out, second)
-				}
+			for _, second := range s.WindowSeries() {
+				out = append(out, second)
 			}
 		}
 	}

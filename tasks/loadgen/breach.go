@@ -35,11 +35,8 @@ func (m *measurement) values(r *report.StageResult) func(metric string) *report.
 // outputPerSecond returns the output tokens of each whole second of the window.
 func outputPerSecond(r *report.StageResult) []float64 {
 	var out []float64
-	for i, s := range r.Series {
-		from := r.StartNS + int64(i)*1e9
-		if from >= r.Window.StartNS && from+1e9 <= r.Window.EndNS {
-			out = append(out, float64(s.TokensOut))
-		}
+	for _, s := range r.WindowSeries() {
+		out = append(out, float64(s.TokensOut))
 	}
 	return out
 }

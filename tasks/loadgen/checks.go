@@ -175,11 +175,8 @@ func tokenChecks(r *report.StageResult, exact bool, add addCheck) {
 // trendCheck sees requests pile up over the window: a finding about the server, not a fault of the measurement.
 func trendCheck(in *record.Stage, r *report.StageResult) (report.Check, bool) {
 	var xs, ys []float64
-	for i, s := range r.Series {
-		from := r.StartNS + int64(i)*1e9
-		if from >= r.Window.StartNS && from+1e9 <= r.Window.EndNS {
-			xs, ys = append(xs, float64(i)), append(ys, s.InFlight)
-		}
+	for i, s := range r.WindowSeries() {
+		xs, ys = append(xs, float64(i)), append(ys, s.InFlight)
 	}
 	if in.ClosedLoop() || len(xs) < 10 {
 		return report.Check{}, false
