@@ -9,18 +9,19 @@ import (
 	"testing"
 )
 
-// onlyIn reports, with advice, what find finds in the product files of folders and those below them, except in files
-// that excused gives a reason for; a file there in which it finds nothing, and a folder that has no files.
+// onlyIn reports, with advice, what find finds in the product files of places, which are folders with those below them
+// or single files, except in files that excused gives a reason for; a file there in which it finds nothing, and a place
+// that has no files.
 func onlyIn(
-	t *testing.T, folders []string, find func(ast.Node) []ast.Node, excused map[string]string, advice string,
+	t *testing.T, places []string, find func(ast.Node) []ast.Node, excused map[string]string, advice string,
 ) {
 	t.Helper()
 	used, at := map[string]bool{}, token.NewFileSet()
 	eachGoFile(t, func(path string) error {
 		isMeant := false
-		for _, folder := range folders {
-			if strings.HasPrefix(path, folder+"/") && !strings.HasSuffix(path, "_test.go") {
-				isMeant, used[folder] = true, true
+		for _, place := range places {
+			if (path == place || strings.HasPrefix(path, place+"/")) && !strings.HasSuffix(path, "_test.go") {
+				isMeant, used[place] = true, true
 			}
 		}
 		if !isMeant {
@@ -37,9 +38,9 @@ func onlyIn(
 		}
 		return nil
 	})
-	for _, folder := range folders {
-		if !used[folder] {
-			t.Errorf("%s has no files: name the folder to which they have moved", folder)
+	for _, place := range places {
+		if !used[place] {
+			t.Errorf("%s has no files: name the folder to which they have moved", place)
 		}
 	}
 	for path := range excused {

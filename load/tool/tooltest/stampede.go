@@ -5,8 +5,6 @@ package tooltest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"bflow.dev/bflow/load/tool"
@@ -88,8 +86,8 @@ func (Stampede) Results() tool.Results {
 
 func read(_ context.Context, docs []tools.Document) (*tools.Imported, error) {
 	var result struct{ Sent, Failed int }
-	if err := json.Unmarshal(docs[0].Data, &result); err != nil {
-		return nil, fmt.Errorf("reading %q: %w", docs[0].Path, err)
+	if err := tools.Decode(docs[0], &result); err != nil {
+		return nil, err
 	}
 	counts := report.Counts{Total: result.Sent, All: result.Sent, ByStatus: map[string]int{
 		report.StatusOK: result.Sent - result.Failed, report.StatusFailed: result.Failed,
