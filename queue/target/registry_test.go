@@ -24,7 +24,7 @@ func TestTargetsComeAndGo(t *testing.T) {
 		t.Errorf("got %q", names)
 	}
 	r.Drop("a")
-	if _, err := r.Find("a"); err == nil || !strings.Contains(err.Error(), "knows b, local only") {
+	if _, err := r.Find("a"); err == nil || !strings.Contains(err.Error(), "knows only b, local") {
 		t.Errorf("a target that went: %v", err)
 	}
 	if sight, known := r.Look("b"); sight != nil || !known {
