@@ -195,7 +195,7 @@ func (m *minter) bound(ctx context.Context, ask target.Ask) (string, time.Time, 
 	case apierrors.IsForbidden(err):
 		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w; bflow target add with the same name repairs the rights", err)
 	case apierrors.IsNotFound(err):
-		return "", time.Time{}, fmt.Errorf("the target has no namespace %q; create it with bflow target add --namespace %s", ask.Namespace, ask.Namespace)
+		return "", time.Time{}, fmt.Errorf("the target has no namespace %q; bflow target add with the same name creates it", ask.Namespace)
 	case client.IgnoreAlreadyExists(err) != nil:
 		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w", err)
 	}
@@ -212,7 +212,7 @@ func mintToken(ctx context.Context, c client.Client, namespace, account string, 
 	err := c.SubResource("token").Create(ctx, of, request)
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", time.Time{}, fmt.Errorf("namespace %q of the target has no account %s; create it with bflow target add --namespace %s", namespace, account, namespace)
+		return "", time.Time{}, fmt.Errorf("namespace %q of the target has no account %s; bflow target add with the same name creates it", namespace, account)
 	case apierrors.IsForbidden(err):
 		return "", time.Time{}, fmt.Errorf("making a token of account %s: %w; bflow target add with the same name repairs the rights", account, err)
 	case err != nil:

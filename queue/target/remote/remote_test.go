@@ -235,7 +235,7 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 		t.Errorf("after half of its life it is the same: %v", err)
 	}
 	_, err = grant(t, far, target.Ask{Namespace: "elsewhere", UID: "b", For: time.Hour})
-	if err == nil || !strings.Contains(err.Error(), "bflow target add --namespace elsewhere") {
+	if err == nil || !strings.Contains(err.Error(), `no namespace "elsewhere"; bflow target add with the same name`) {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
 	far.Forget("a")
