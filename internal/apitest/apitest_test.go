@@ -2,6 +2,7 @@ package apitest_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"bflow.dev/bflow/internal/apitest"
@@ -86,6 +87,36 @@ func TestTheLifeOfAnObject(t *testing.T) {
 	s.Break()
 	if _, ok := <-stream.ResultChan(); ok {
 		t.Error("the watch lives on")
+	}
+}
+
+// TestNothingBeginsWhileTheServerGoesDown has it go down after it has begun to answer.
+func TestNothingBeginsWhileTheServerGoesDown(t *testing.T) {
+	for _, row := range []struct{ name, query string }{
+		{"a watch", "/api/v1/namespaces/bench/configmaps?watch=true"},
+		{"a log that is followed", "/api/v1/namespaces/bench/pods/p/log?container=c&follow=true"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := apitest.New(t, "bench")
+			s.Put("/api/v1/namespaces/bench/pods/p", apitest.Object{"kind": "Pod"})
+			s.Say("bench", "p", "c", "a line")
+			s.Refuse(func(apitest.Request) (int, string) {
+				s.Down(true)
+				return 0, ""
+			})
+			req, err := http.NewRequestWithContext(eventually.Context(t), http.MethodGet, s.URL+row.query, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusBadGateway {
+				t.Errorf("it is answered with %s", resp.Status)
+			}
+		})
 	}
 }
 

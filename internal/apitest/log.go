@@ -76,12 +76,19 @@ func (x exchange) serveLog() {
 		notFound(x.w, x.q)
 		return
 	}
+	l.mu.Lock()
+	stop := l.stop
+	l.mu.Unlock()
+	if x.isDown() { // since this request has come
+		away(x.w)
+		return
+	}
 	x.w.Header().Set("Content-Type", "text/plain")
 	x.w.WriteHeader(http.StatusOK)
 	for sent := 0; ; {
 		l.mu.Lock()
 		lines, ended := l.lines[sent:], l.ended
-		news, stop := l.news, l.stop
+		news := l.news
 		l.mu.Unlock()
 		for _, one := range lines {
 			if query.Get("timestamps") == "true" {

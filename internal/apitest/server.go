@@ -148,10 +148,18 @@ func (s *Server) set(change func()) {
 	change()
 }
 
-// Down makes the server answer nothing but errors, and ends its watches; false lets it answer again.
+// Down makes the server answer nothing but errors, and ends its watches and logs, those too that begin meanwhile; false
+// lets it answer again.
 func (s *Server) Down(down bool) {
-	s.Break()
 	s.set(func() { s.down = down })
+	if down {
+		s.Break()
+	}
+}
+
+func (s *Server) isDown() (down bool) {
+	s.set(func() { down = s.down })
+	return down
 }
 
 // Break ends every watch and breaks every log, as a restart does.

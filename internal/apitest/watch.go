@@ -117,6 +117,11 @@ func (x exchange) watch(selected func(Object) bool) {
 	watch := &watcher{q: x.q, selected: selected, events: make(chan event, 1000)}
 	from, _ := strconv.Atoi(x.r.URL.Query().Get("resourceVersion"))
 	x.mu.Lock()
+	if x.down { // since this request has come
+		x.mu.Unlock()
+		away(x.w)
+		return
+	}
 	if from > 0 && from < x.oldest {
 		x.mu.Unlock()
 		answer(x.w, http.StatusGone, expired())
