@@ -22,11 +22,12 @@ const (
 	rowClusters = "clusters"
 )
 
-// concurrent are the folders whose packages are tested under the race detector.
+// concurrent are the folders whose packages are tested under the race detector, in this order: what waits longest
+// begins first, and the others go on beside it.
 func concurrent() []string {
 	return []string{
-		"pipelines/local", "sim", "tasks", "internal/durable", "internal/kube", "internal/problem", "load", "report",
-		"results", "runplan", "verdict", "runs", "cmd/bflow",
+		"cmd/bflow", "pipelines/local", "sim", "tasks", "internal/durable", "internal/kube", "internal/problem", "load",
+		"report", "results", "runplan", "verdict", "runs",
 	}
 }
 
