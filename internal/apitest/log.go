@@ -80,7 +80,7 @@ func (x exchange) serveLog() {
 	stop := l.stop
 	l.mu.Unlock()
 	if x.isDown() { // since this request has come
-		away(x.w)
+		failDown(x.w)
 		return
 	}
 	x.w.Header().Set("Content-Type", "text/plain")

@@ -40,7 +40,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header()[key] = values
 	}
 	if down {
-		away(w)
+		failDown(w)
 		return
 	}
 	if !x.isAuthentic() {
@@ -296,8 +296,8 @@ func answer(w http.ResponseWriter, code int, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client is gone: nobody is left to be told
 }
 
-// away answers for a server that is down.
-func away(w http.ResponseWriter) { http.Error(w, "down", http.StatusBadGateway) }
+// failDown answers for a server that is down.
+func failDown(w http.ResponseWriter) { http.Error(w, "down", http.StatusBadGateway) }
 
 // writeRefusal answers a request as a test wants it refused.
 func writeRefusal(w http.ResponseWriter, q Request, code int, message string) {

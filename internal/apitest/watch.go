@@ -119,7 +119,7 @@ func (x exchange) watch(selected func(Object) bool) {
 	x.mu.Lock()
 	if x.down { // since this request has come
 		x.mu.Unlock()
-		away(x.w)
+		failDown(x.w)
 		return
 	}
 	if from > 0 && from < x.oldest {

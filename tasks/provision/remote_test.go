@@ -301,10 +301,17 @@ func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
 func TestDownGivesUpQuietly(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
 	server.Put(podsAt+"stuck", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
-	code, out := b.run("down", "--deadline=1s")
-	if code != 0 || !strings.Contains(out, "left: stuck") || !b.event("teardown_failed") {
-		t.Errorf("exit %d: %s", code, out)
+	said := ""
+	for _, deadline := range []string{"1s", "5s", "1m"} { // a busy host may need the first ones for what comes before
+		code, out := b.run("down", "--deadline="+deadline)
+		if code != 0 || !b.event("teardown_failed") {
+			t.Errorf("exit %d: %s", code, out)
+		}
+		if said = out; strings.Contains(said, "left: stuck") {
+			return
+		}
 	}
+	t.Errorf("nothing is said of the pod that is left: %s", said)
 }
 
 func TestAnApiServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
