@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,8 +26,12 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// TestMain lets scripts call bflow, and lets bflow find itself when it starts steps.
+// TestMain lets scripts call bflow, and lets bflow find itself when it starts steps. Scripts mostly wait, so more of them
+// go on beside each other than there are processors, unless -parallel says how many.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(leakcheck.Around(m), map[string]func(){"bflow": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
