@@ -34,9 +34,8 @@ test: ## run the unit tests; WITHOUT='PACKAGES' leaves some out
 race: ## test the concurrent packages under the race detector; RACE='PACKAGES' runs others
 	CGO_ENABLED=1 $(GO_TEST) -race -timeout 40m $(RACE)
 
-lint: ## gofmt, go vet and the pinned linters, of Go and of workflows
+lint: ## gofmt and the pinned linters, go vet among them, of Go and of workflows
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
-	$(GO) vet ./...
 	$(TOOL) golangci-lint run --allow-serial-runners ./...
 	$(TOOL) actionlint -shellcheck= -pyflakes=
 
