@@ -36,7 +36,7 @@ race: ## test the concurrent packages under the race detector; RACE='PACKAGES' r
 
 lint: ## gofmt and the pinned linters, go vet among them, of Go and of workflows
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
-	$(TOOL) golangci-lint run --allow-serial-runners ./...
+	GOGC=400 GOMEMLIMIT=8GiB $(TOOL) golangci-lint run --allow-serial-runners ./...
 	$(TOOL) actionlint -shellcheck= -pyflakes=
 
 generate: ## rewrite the generated files
