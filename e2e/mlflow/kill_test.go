@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"bflow.dev/bflow/internal/eventually"
 	"bflow.dev/bflow/tasks/mlflow"
 )
 
@@ -78,8 +79,10 @@ type finished struct {
 	uri string
 }
 
+// command waits for a server as long as the tests do, and a little longer.
 func (f finished) command(runID string) *exec.Cmd {
-	cmd := exec.Command(bin("mlflow-push"), "push", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id="+runID)
+	cmd := exec.Command(bin("mlflow-push"), "push", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id="+runID,
+		"--patience="+(eventually.Limit+time.Minute).String())
 	cmd.Env = append(os.Environ(), "MLFLOW_TRACKING_URI="+f.uri)
 	return cmd
 }
@@ -179,19 +182,19 @@ func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
 	f.push("calm-0")
 	want := s.fingerprint(t, f.dir, "calm-0")
 	total := g.count
+	var restarts sync.WaitGroup
+	t.Cleanup(restarts.Wait) // of a test that failed too
 	for i, n := range []int{1, 3, 5, total / 3, total / 2, total} {
 		runID := fmt.Sprintf("outage-%d", i)
-		back := make(chan struct{})
 		g.arm(n, i%2 == 0, func() {
 			s.kill()
-			go func() {
-				defer close(back)
+			restarts.Go(func() {
 				time.Sleep(time.Second) //nolint:forbidigo // the outage itself
 				s.start()
-			}()
+			})
 		})
 		f.push(runID)
-		<-back
+		restarts.Wait()
 		if got := s.fingerprint(t, f.dir, runID); got != want {
 			t.Errorf("server killed at request %d of %d:\ngot  %s\nwant %s", n, total, got, want)
 		}
