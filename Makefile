@@ -67,7 +67,7 @@ soak: ## 24 hours of load in miniature, seven minutes; SOAK='-requests 200000' i
 	$(GO) run ./bench/soak $(SOAK)
 
 e2e-mlflow: build ## push to a real MLflow server (needs MLFLOW_PYTHON, a python with mlflow)
-	$(GO_TEST) -count 1 -timeout 30m -tags e2e ./e2e/mlflow/...
+	$(GO_TEST) -count 1 -timeout 60m -tags e2e ./e2e/mlflow/...
 
 e2e: build ## try bflow on the cluster of KUBECONFIG, a row per class of fault (docs/e2e.md); E2E='-run NAME' tries some
 	@set -e; vars="$$(e2e/cluster/prepare)"; eval "$$vars"; $(MAKE) e2e-runs e2e-rights
