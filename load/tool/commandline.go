@@ -26,6 +26,8 @@ type CommandLine struct {
 	origins    []string // where a value comes from: a node's line counts from 1 into it
 	incomplete bool     // something is missing without which nothing more can be said
 	changes    []func() // to the request, once the block is translated
+
+	hasEndpoint bool // a server is named, well or not
 }
 
 // NewCommandLine starts a reading of the words of a tool. env returns NAME=value pairs; files reads a file that the

@@ -75,7 +75,9 @@ func (c *CommandLine) translate(t Translator) {
 	for _, change := range c.changes {
 		change()
 	}
-	c.checkEndpoint()
+	if !c.hasEndpoint {
+		c.Errorf("", "no server is named: %s", c.tool.ServerHint)
+	}
 	c.checkWhole()
 }
 
@@ -118,21 +120,13 @@ func (c *CommandLine) SetEndpoint(word, text string) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	c.hasEndpoint = true
+	switch u, err := url.Parse(text); {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		c.Errorf(word, "want the URL of a server such as http://localhost:8000")
-		return
-	}
-	if u.User != nil {
+	case u.User != nil:
 		c.Errorf(word, "a URL must hold no credentials")
-		return
-	}
-	c.Request.Endpoint = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(text, "/"), "/v1"), "/")
-}
-
-func (c *CommandLine) checkEndpoint() {
-	isReported := func(f Finding) bool { return strings.HasPrefix(f.Text, "want the URL") }
-	if c.Request.Endpoint == "" && !slices.ContainsFunc(c.findings, isReported) {
-		c.Errorf("", "no server is named: %s", c.tool.ServerHint)
+	default:
+		c.Request.Endpoint = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(text, "/"), "/v1"), "/")
 	}
 }

@@ -209,10 +209,15 @@ func putBounds(c *tool.CommandLine, in *flatInput) {
 		if !ok {
 			continue
 		}
+		value := readStructured(c, g)
+		if value == nil { // what it holds is no JSON, which is reported
+			c.GiveUp()
+			continue
+		}
 		n := tree.Mapping()
 		n.Line = g.value.Line
 		tree.Set(n, "kind", c.Text(g.word, b.kind))
-		tree.Set(n, b.field, readStructured(c, g))
+		tree.Set(n, b.field, value)
 		all = append(all, n)
 	}
 	if g, ok := in.words["over_saturation"]; ok {

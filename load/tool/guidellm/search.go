@@ -77,6 +77,9 @@ func kneeStreams(g block, f *tool.Fields) []float64 {
 		return nil
 	}
 	from, to, points := low.Integer(1), high.Integer(1), min(n.Integer(5), tool.MaxList)
+	if to > 0 && from > to {
+		low.Errorf(tool.Crossed, from, to)
+	}
 	var xs []float64
 	for i := range points {
 		x := math.Round(float64(from) + float64(to-from)*float64(i)/float64(points-1))

@@ -156,10 +156,8 @@ func readStage(d *tool.Draft, v tool.Value, arrival string, s runplan.Stage) {
 func readSweep(d *tool.Draft, v tool.Value, arrival string, common runplan.Stage) {
 	f := v.Fields()
 	geometric := f.Get("type").Word("linear", "geometric") == "geometric"
-	requests := int(f.NumberOr("num_requests", 2000))
-	limit := runplan.Duration(f.NumberOr("timeout", 60) * float64(time.Second))
-	n := int(f.NumberOr("num_stages", 5))
-	length := runplan.Duration(f.NumberOr("stage_duration", 180) * float64(time.Second))
+	requests, n := f.CountOr(2000, "num_requests"), f.CountOr(5, "num_stages")
+	limit, length := secondsOr(f, "timeout", 60*time.Second), secondsOr(f, "stage_duration", 180*time.Second)
 	f.Noted("has no effect: the saturation is the request rate that the burst reached", "saturation_percentile")
 	f.Close()
 	if arrival == "concurrent" || n > tool.MaxList {
@@ -181,6 +179,13 @@ func readSweep(d *tool.Draft, v tool.Value, arrival string, common runplan.Stage
 		s.Between = &runplan.Between{Low: 0, High: 1, Fraction: sweepFraction(i, n, geometric)}
 		d.AddStage(v, s)
 	}
+}
+
+func secondsOr(f *tool.Fields, name string, def time.Duration) runplan.Duration {
+	if v := f.Get(name); v.IsSet() {
+		return v.PositiveSeconds()
+	}
+	return runplan.Duration(def)
 }
 
 // sweepFraction spaces n rates evenly, or by halving the distance to the saturation; the last is the saturation.

@@ -23,7 +23,13 @@ func (Tool) Translate(d *tool.Draft) {
 	}
 	f := d.Block.Fields()
 	for i, e := range f.Entries {
-		f.Entries[i].Key = strings.ReplaceAll(e.Key, "_", "-")
+		key := strings.ReplaceAll(e.Key, "_", "-")
+		for _, before := range f.Entries[:i] {
+			if before.Key == key {
+				e.KeyAt.Errorf("duplicates %q: remove one", before.Value.Path)
+			}
+		}
+		f.Entries[i].Key = key
 	}
 	readAPI(d, f)
 	readBody(d, f)
