@@ -101,7 +101,7 @@ func (f *Fields) Get(names ...string) Value {
 		switch {
 		case e.Value.IsBlank():
 		case found.IsSet():
-			e.KeyAt.Errorf("duplicates %q: remove one", found.Path)
+			e.KeyAt.Errorf(Duplicate, found.Path)
 		default:
 			found = e.Value
 		}

@@ -13,6 +13,9 @@ func FixedLength(n int) *runplan.Length { return &runplan.Length{Shape: "fixed",
 // Crossed says that no length lies between two bounds.
 const Crossed = "the lower bound %d is above the upper bound %d"
 
+// Duplicate says that a key stands for the same as one before it.
+const Duplicate = "duplicates %q: remove one"
+
 // Spread is the description of a length. What does not fit together is reported at its mean.
 type Spread struct {
 	Mean, Stdev, Low, High Value

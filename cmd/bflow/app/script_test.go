@@ -26,8 +26,8 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// TestMain lets scripts call bflow, and lets bflow find itself when it starts steps. Scripts mostly wait, so more of them
-// go on beside each other than there are processors, unless -parallel says how many.
+// TestMain lets scripts call bflow, and lets bflow find itself when it starts steps. Scripts mostly wait: more
+// of them go on beside each other than there are processors, unless -parallel says how many.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)

@@ -26,7 +26,7 @@ func (Tool) Translate(d *tool.Draft) {
 		key := strings.ReplaceAll(e.Key, "_", "-")
 		for _, before := range f.Entries[:i] {
 			if before.Key == key {
-				e.KeyAt.Errorf("duplicates %q: remove one", before.Value.Path)
+				e.KeyAt.Errorf(tool.Duplicate, before.Value.Path)
 			}
 		}
 		f.Entries[i].Key = key
