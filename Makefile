@@ -34,6 +34,7 @@ test: ## run the unit tests; WITHOUT='PACKAGES' leaves some out
 race: ## test the concurrent packages under the race detector; RACE='PACKAGES' runs others
 	CGO_ENABLED=1 $(GO_TEST) -race -timeout 40m $(RACE)
 
+# The linter trades memory, which is there, for processor time.
 lint: ## gofmt and the pinned linters, go vet among them, of Go and of workflows
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these'; exit 1; }
 	GOGC=400 GOMEMLIMIT=8GiB $(TOOL) golangci-lint run --allow-serial-runners ./...

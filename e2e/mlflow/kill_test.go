@@ -79,7 +79,7 @@ type finished struct {
 	uri string
 }
 
-// command waits for a server as long as the tests do, and a little longer.
+// command is a push that waits for its server a little longer than the tests do.
 func (f finished) command(runID string) *exec.Cmd {
 	cmd := exec.Command(bin("mlflow-push"), "push", "--plan-dir="+f.dir, "--run-dir="+f.dir, "--run-id="+runID,
 		"--patience="+(eventually.Limit+time.Minute).String())
@@ -186,7 +186,9 @@ func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
 	t.Cleanup(restarts.Wait) // of a test that failed too
 	for i, n := range []int{1, 3, 5, total / 3, total / 2, total} {
 		runID := fmt.Sprintf("outage-%d", i)
+		killed := false
 		g.arm(n, i%2 == 0, func() {
+			killed = true
 			s.kill()
 			restarts.Go(func() {
 				time.Sleep(time.Second) //nolint:forbidigo // the outage itself
@@ -195,6 +197,9 @@ func TestAServerKilledInTheMiddleLosesNothing(t *testing.T) {
 		})
 		f.push(runID)
 		restarts.Wait()
+		if !killed {
+			t.Errorf("%s ended before request %d of %d", runID, n, total)
+		}
 		if got := s.fingerprint(t, f.dir, runID); got != want {
 			t.Errorf("server killed at request %d of %d:\ngot  %s\nwant %s", n, total, got, want)
 		}

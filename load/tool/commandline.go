@@ -27,7 +27,7 @@ type CommandLine struct {
 	incomplete bool     // something is missing without which nothing more can be said
 	changes    []func() // to the request, once the block is translated
 
-	hasEndpoint bool // a server is named, well or not
+	hasEndpoint bool // a server is named, even by a URL that is rejected
 }
 
 // NewCommandLine starts a reading of the words of a tool. env returns NAME=value pairs; files reads a file that the

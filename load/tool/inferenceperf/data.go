@@ -30,7 +30,7 @@ func readData(d *tool.Draft, v tool.Value) (sessions tool.Value) {
 	if trace := f.Get("trace"); trace.IsSet() {
 		d.Data = runplan.Data{Turns: 1, FreshPerStage: true, Seed: d.Data.Seed,
 			Trace: readTrace(trace)}
-		sessions = tool.Value{} // a request of the file is of none
+		sessions = tool.Value{} // the requests of a trace belong to no session
 	}
 	readImages(d, f.Get("multimodal"))
 	f.Ignore("use_chat_template")
