@@ -75,21 +75,23 @@ func encode(path string, v any) ([]byte, error) {
 // File is a stream that becomes a file with Commit. Its temporary name begins with a dot, which everybody passes over.
 type File struct {
 	*os.File
-	path  string
-	done  bool
-	dirty int // bytes that were written since the last Sync
+	path    string
+	done    bool
+	written int64
+	begun   int64 // how much of it is on its way to disk
 }
 
-// mostDirty is how much of a file waits to be brought to disk: Commit of a file of gigabytes would wait for minutes, in
-// which nothing can end the process.
-const mostDirty = 64 << 20
+// step is how much of a file is brought to disk at a time: Commit or Discard of a file of gigabytes in memory would take
+// for many seconds, in which nothing can end the process.
+const step = 8 << 20
 
-// Write writes to the file and brings it to disk bit by bit.
+// Write writes to the file, and has the disk take what was written meanwhile.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
-	if f.dirty += n; err == nil && f.dirty > mostDirty {
-		f.dirty = 0
-		err = f.Sync()
+	f.written += int64(n)
+	for err == nil && f.written-f.begun >= step {
+		err = bringToDisk(f.File, f.begun, step)
+		f.begun += step
 	}
 	return n, err
 }

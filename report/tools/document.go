@@ -37,13 +37,20 @@ func OpenDocument(ctx context.Context, path, scratch string) (Document, error) {
 	if err != nil {
 		return Document{}, fmt.Errorf("reading results: %w", err)
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
+		f.Close()
 		return Document{}, fmt.Errorf("reading results: %w", err)
 	}
-	doc, err := ReadDocument(ctx, path, f, scratch)
+	from := &source{f: f, size: info.Size(), written: info.ModTime()}
+	if !info.Mode().IsRegular() {
+		from = nil
+	}
+	doc, err := readDocument(ctx, path, f, scratch, from)
 	doc.Written = info.ModTime()
+	if doc.spill == nil || from == nil {
+		f.Close()
+	}
 	return doc, err
 }
 
@@ -61,10 +68,18 @@ func (d *Document) End() float64 {
 
 // ReadDocument is OpenDocument of a text that lies elsewhere.
 func ReadDocument(ctx context.Context, path string, from io.Reader, scratch string) (Document, error) {
+	return readDocument(ctx, path, from, scratch, nil)
+}
+
+// readDocument keeps elements in the file that the text is of, where it is of one.
+func readDocument(ctx context.Context, path string, text io.Reader, scratch string, file *source) (Document, error) {
 	doc := Document{Path: path}
-	in := bufio.NewReaderSize(from, 1<<20)
+	in := bufio.NewReaderSize(text, 1<<20)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
-		_, _ = in.Discard(3)
+		_, _ = in.Discard(len(bom))
+		if file != nil {
+			file.skipped = int64(len(bom))
+		}
 	}
 	if !isJSON(in) {
 		data, err := io.ReadAll(io.LimitReader(in, largestYAML+1))
@@ -77,17 +92,20 @@ func ReadDocument(ctx context.Context, path string, from io.Reader, scratch stri
 		}
 		return doc, nil
 	}
-	kept, err := newSpill(scratch)
+	kept, err := newSpill(scratch, file)
 	if err != nil {
 		return doc, err
 	}
-	return readInto(ctx, path, in, kept)
+	return readInto(ctx, path, in, kept, file != nil)
 }
 
-// readInto reads JSON and keeps the elements of its long lists in a spill.
-func readInto(ctx context.Context, path string, from io.Reader, kept *spill) (Document, error) {
+// readInto reads JSON and keeps the elements of its long lists in a spill. inFile says whether the text is that of the
+// spill's file.
+func readInto(ctx context.Context, path string, text io.Reader, kept *spill, inFile bool) (Document, error) {
 	doc := Document{Path: path}
-	s := &splitter{ctx: ctx, in: bufio.NewReaderSize(from, 1<<20), spill: kept, scrub: newScrubber()}
+	s := &splitter{
+		ctx: ctx, in: bufio.NewReaderSize(text, 1<<20), spill: kept, scrub: newScrubber(), inFile: inFile,
+	}
 	doc.Broken = s.read()
 	if ctx.Err() != nil {
 		return doc, fmt.Errorf("reading %q: %w", path, ctx.Err())
@@ -182,7 +200,7 @@ func (d *Document) Split(ctx context.Context) ([]Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := readInto(ctx, fmt.Sprintf("%s:%d", d.Path, len(out)+1), bytes.NewReader(value), d.spill)
+		one, err := readInto(ctx, fmt.Sprintf("%s:%d", d.Path, len(out)+1), bytes.NewReader(value), d.spill, false)
 		if err != nil {
 			return nil, err
 		}

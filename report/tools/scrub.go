@@ -11,13 +11,12 @@ import (
 
 // scrubber takes out of JSON what may be secret: values of members whose name says so, of headers, of arguments after such
 // a flag, of variables written as name and value, and those in texts (credential.Text), texts that are JSON themselves
-// among them. It walks over JSON that is known to be valid and notes what is to be replaced.
+// among them. It walks over JSON and notes what is to be replaced.
 type scrubber struct {
+	cursor
 	memo  credential.Memo
 	keys  map[string]member // as they are spelt, with quotes
-	in    []byte
-	at    int
-	depth int // of JSON within texts
+	depth int               // of JSON within texts
 	edits []edit
 }
 
@@ -25,10 +24,11 @@ func newScrubber() *scrubber { return &scrubber{keys: map[string]member{}} }
 
 // member is what is known of a name.
 type member struct {
-	name   string
 	secret bool
 	counts bool   // its number is one of tokens
-	shown  string // the name as it may be shown, with quotes
+	names  bool   // its value may name a variable, whose value stands beside it
+	value  bool   // its value may be that of a variable
+	shown  string // the name as it may be shown; "" = as it is
 }
 
 // edit replaces in[from:to].
@@ -40,176 +40,146 @@ type edit struct {
 // deepest is how deep texts that are JSON lie in each other and are still read as such.
 const deepest = 3
 
-// document returns data as it is where nothing is taken out.
+// document returns data as it is where nothing is taken out, and nothing where it is not JSON.
 func (s *scrubber) document(data []byte, depth int) ([]byte, int) {
-	s.in, s.at, s.depth, s.edits = data, 0, depth, s.edits[:0]
-	s.value()
-	if len(s.edits) == 0 {
-		return data, 0
+	if _, ok := s.walk(data, depth); !ok {
+		return []byte(null), 1
 	}
+	return s.edited(data), len(s.edits)
+}
+
+// walk notes what is to be replaced in the value that data begins with, and returns where that ends; false where data
+// does not begin with a whole value of JSON.
+func (s *scrubber) walk(data []byte, depth int) (end int, ok bool) {
+	s.in, s.at, s.depth, s.edits = data, 0, depth, s.edits[:0]
+	_, ok = s.value(0)
 	slices.SortFunc(s.edits, func(a, b edit) int { return a.from - b.from })
+	return s.at, ok
+}
+
+// edited is data with what was noted replaced.
+func (s *scrubber) edited(data []byte) []byte {
+	if len(s.edits) == 0 {
+		return data
+	}
 	out := make([]byte, 0, len(data))
 	done := 0
 	for _, e := range s.edits {
 		out = append(append(out, data[done:e.from]...), e.text...)
 		done = e.to
 	}
-	return append(out, data[done:]...), len(s.edits)
-}
-
-func (s *scrubber) space() {
-	for s.at < len(s.in) && bytes.IndexByte([]byte(" \t\r\n,:"), s.in[s.at]) >= 0 {
-		s.at++
-	}
+	return append(out, data[done:]...)
 }
 
 // value walks over one value and returns what it is where it is a text.
-func (s *scrubber) value() string {
-	s.space()
-	switch s.in[s.at] {
+func (s *scrubber) value(level int) (text string, ok bool) {
+	switch s.peek() {
 	case '{':
-		s.object()
+		return "", s.object(level)
 	case '[':
-		s.array()
+		return "", s.array(level)
 	case '"':
-		return s.text()
-	default:
-		s.skip()
+		return s.scrubText()
 	}
-	return ""
+	_, ok = s.scalar()
+	return "", ok
 }
 
-// skip passes over one value and returns where it begins and ends.
-func (s *scrubber) skip() (from, to int) {
-	s.space()
-	from = s.at
-	switch s.in[s.at] {
-	case '"':
-		s.at = endOfText(s.in, s.at)
-	case '{', '[':
-		for depth := 0; ; {
-			switch s.in[s.at] {
-			case '"':
-				s.at = endOfText(s.in, s.at)
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-			}
-			if s.at++; depth == 0 {
-				return from, s.at
-			}
-		}
-	default:
-		for s.at < len(s.in) && bytes.IndexByte([]byte(" \t\r\n,]}"), s.in[s.at]) < 0 {
-			s.at++
-		}
-	}
-	return from, s.at
-}
-
-// endOfText returns where the text ends that begins at the quote at.
-func endOfText(in []byte, at int) int {
-	for at++; ; at++ {
-		next := bytes.IndexByte(in[at:], '"')
-		back := bytes.IndexByte(in[at:at+next], '\\')
-		if back < 0 {
-			return at + next + 1
-		}
-		at += back + 1 // passes over what is escaped
-	}
-}
-
-func (s *scrubber) object() {
-	s.at++
+func (s *scrubber) object(level int) bool {
 	var value span // of the member "value", which a secret name beside it hides
 	named := false
-	for {
-		s.space()
-		if s.in[s.at] == '}' {
-			s.at++
-			break
+	ok := s.each("{}", level, func() bool {
+		key, ok := s.key()
+		if !ok || !s.take(':') {
+			return false
 		}
-		key := s.key()
 		s.space()
 		begin := s.at
 		if key.secret {
-			if from, to := s.skip(); !key.counts || !isNumber(s.in[from]) {
-				s.hide(from, to)
+			raw, ok := s.skip(level + 1)
+			if ok && (!key.counts || !isNumber(raw[0])) {
+				s.hide(begin, s.at)
 			}
-			continue
+			return ok
 		}
-		text := s.value()
-		switch strings.ToLower(key.name) {
-		case "name", "key":
+		text, ok := s.value(level + 1)
+		switch {
+		case key.names:
 			named = named || secretName(text)
-		case "value":
+		case key.value:
 			value = span{begin, s.at}
 		}
-	}
+		return ok
+	})
 	if named {
 		s.hide(value.from, value.to)
 	}
+	return ok
 }
 
 type span struct{ from, to int }
 
-func (s *scrubber) key() member {
-	from := s.at
-	s.at = endOfText(s.in, s.at)
-	raw := s.in[from:s.at]
-	m, ok := s.keys[string(raw)]
+func (s *scrubber) key() (member, bool) {
+	raw, _, ok := s.text()
 	if !ok {
-		m.name = decoded(raw)
-		m.secret = secretName(m.name)
-		m.counts = strings.HasSuffix(strings.ToLower(m.name), "token")
-		if m.shown = s.memo.Text(m.name); m.shown == m.name {
-			m.shown = ""
-		}
-		if len(s.keys) < 1<<12 {
+		return member{}, false
+	}
+	m, known := s.keys[string(raw)]
+	if !known {
+		if m = s.member(decoded(raw)); len(s.keys) < 1<<12 {
 			s.keys[string(raw)] = m
 		}
 	}
 	if m.shown != "" {
-		s.edits = append(s.edits, edit{from, s.at, encoded(m.shown)})
+		s.edits = append(s.edits, edit{s.at - len(raw), s.at, encoded(m.shown)})
+	}
+	return m, true
+}
+
+func (s *scrubber) member(name string) member {
+	m := member{secret: secretName(name)}
+	lower := strings.ToLower(name)
+	m.counts = strings.HasSuffix(lower, "token")
+	m.names, m.value = lower == "name" || lower == "key", lower == "value"
+	if shown := s.memo.Text(name); shown != name {
+		m.shown = shown
 	}
 	return m
 }
 
-func (s *scrubber) array() {
-	s.at++
-	var values []span // the first two
+func (s *scrubber) array(level int) bool {
+	var values [2]span // the first two
 	before, first := "", ""
 	n := 0
-	for ; ; n++ {
+	ok := s.each("[]", level, func() bool {
 		s.space()
-		if s.in[s.at] == ']' {
-			s.at++
-			break
-		}
 		begin := s.at
-		text := s.value()
+		text, ok := s.value(level + 1)
 		if strings.HasPrefix(before, "-") && !strings.HasPrefix(text, "-") && secretName(before) {
 			s.hide(begin, s.at)
 		}
 		if before = text; n == 0 {
 			first = text
 		}
-		if n < 2 {
-			values = append(values, span{begin, s.at})
+		if n < len(values) {
+			values[n] = span{begin, s.at}
 		}
-	}
+		n++
+		return ok
+	})
 	if n == 2 && secretName(first) { // a header as a pair
 		s.hide(values[1].from, values[1].to)
 	}
+	return ok
 }
 
-// text walks over a text and returns it.
-func (s *scrubber) text() string {
-	from := s.at
-	s.at = endOfText(s.in, s.at)
-	text := decoded(s.in[from:s.at])
+// scrubText walks over a text and returns it.
+func (s *scrubber) scrubText() (string, bool) {
+	raw, _, ok := s.text()
+	if !ok {
+		return "", false
+	}
+	text := decoded(raw)
 	shown := ""
 	if s.depth < deepest && text != "" && (text[0] == '{' || text[0] == '[') && json.Valid([]byte(text)) {
 		inner := &scrubber{keys: s.keys}
@@ -219,9 +189,9 @@ func (s *scrubber) text() string {
 		shown = s.memo.Text(text)
 	}
 	if shown != text {
-		s.edits = append(s.edits, edit{from, s.at, encoded(shown)})
+		s.edits = append(s.edits, edit{s.at - len(raw), s.at, encoded(shown)})
 	}
-	return text
+	return text, true
 }
 
 // hide replaces a value by null, with all that was replaced in it.

@@ -20,6 +20,7 @@ type splitter struct {
 	skeleton []byte
 	spill    *spill
 	scrub    *scrubber
+	inFile   bool // what is read is the file that the spill refers to
 	lists    []*list
 	hidden   int // values that may be secret and were taken out of elements
 }
@@ -268,6 +269,10 @@ func (s *splitter) element(l *list, before []byte) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
+	if known, err := s.whole(before); known || err != nil {
+		l.n++
+		return err
+	}
 	buf := s.spill.buf[:0]
 	err := s.raw(&buf)
 	s.spill.buf = buf
@@ -277,10 +282,36 @@ func (s *splitter) element(l *list, before []byte) error {
 	if !json.Valid(buf) {
 		return errShape
 	}
+	l.n++
 	shown, n := s.scrub.document(buf, 0)
 	s.hidden += n
-	l.n++
 	return s.spill.add(before, shown)
+}
+
+// whole is element where the value is an object or a list that lies whole in the buffer, so that one walk over it tells
+// its end, whether it is JSON, and what may be secret. false where it is another.
+func (s *splitter) whole(before []byte) (bool, error) {
+	window, err := s.window()
+	if err != nil || window[0] != '{' && window[0] != '[' {
+		return false, nil
+	}
+	n, ok := s.scrub.walk(window, 0)
+	if !ok && len(window) < s.in.Size() {
+		window, _ = s.in.Peek(s.in.Size()) // what is there
+		n, ok = s.scrub.walk(window, 0)
+	}
+	if !ok {
+		return false, nil
+	}
+	s.hidden += len(s.scrub.edits)
+	if s.inFile && len(s.scrub.edits) == 0 {
+		err = s.spill.refer(s.at, before, window[:n])
+	} else {
+		err = s.spill.add(before, s.scrub.edited(window[:n]))
+	}
+	s.at += int64(n)
+	_, _ = s.in.Discard(n) // it was there
+	return true, err
 }
 
 // raw copies one value of any kind. Whether it is JSON is not looked at.

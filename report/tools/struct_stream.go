@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 
 	"bflow.dev/bflow/report"
 )
@@ -15,13 +16,19 @@ type Stream[T any] func(ctx context.Context) iter.Seq2[T, error]
 
 // streamed is a Stream of any type.
 type streamed interface {
-	elements(ctx context.Context) iter.Seq2[any, error]
+	element() reflect.Type
+	elements(ctx context.Context) iter.Seq2[reflect.Value, error]
 }
 
-func (s Stream[T]) elements(ctx context.Context) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
+func (Stream[T]) element() reflect.Type { return reflect.TypeFor[T]() }
+
+// elements yields one value again and again, with each element in turn.
+func (s Stream[T]) elements(ctx context.Context) iter.Seq2[reflect.Value, error] {
+	return func(yield func(reflect.Value, error) bool) {
+		var cell T
+		v := reflect.ValueOf(&cell).Elem()
 		for element, err := range s(ctx) {
-			if !yield(element, err) {
+			if cell = element; !yield(v, err) {
 				return
 			}
 		}
@@ -72,10 +79,12 @@ func StreamOf[T any](elements []T) Stream[T] {
 func Elements[T any](doc *Document, path string) Stream[T] {
 	return func(ctx context.Context) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
-			i := 0
+			var v T
+			i, read, into := 0, newElementReader(reflect.TypeFor[T]()), reflect.ValueOf(&v).Elem()
 			for element, err := range doc.Each(ctx, path) {
-				var v T
-				if err == nil {
+				into.SetZero()
+				if err == nil && !read.read(element, into) {
+					into.SetZero()
 					err = DecodeElement(doc, path, i, element, &v)
 				}
 				if !yield(v, err) || err != nil {

@@ -1,7 +1,8 @@
 package tools
 
 import (
-	"fmt"
+	"encoding"
+	"encoding/json"
 	"iter"
 	"maps"
 	"reflect"
@@ -13,57 +14,88 @@ import (
 // their names; one that has the name of another member replaces it. encoding/json is to skip such a field.
 const freeTag = "free"
 
-// shapes knows the types of a document that encoding/json cannot write: those that hold a Stream or free members.
-type shapes struct {
-	open    map[reflect.Type]bool
-	layouts map[reflect.Type]*layout
+// shapes are how values of the types of a document are written.
+type shapes map[reflect.Type]*shape
+
+// shape is how values of a type are written.
+type shape struct {
+	kind     reflect.Kind // Int for all whole numbers with a sign, Slice for arrays, Func for Streams; Invalid = encoding/json does
+	nullable bool
+	elem     *shape // of pointers, lists and maps
+	layout          // of structs
 }
 
-func newShapes() shapes {
-	return shapes{open: map[reflect.Type]bool{}, layouts: map[reflect.Type]*layout{}}
-}
-
-// layout is how a struct is written.
+// layout is how the members of a struct are written.
 type layout struct {
 	fields []structField
 	free   [][]int // the fields that hold free members
+	odd    bool    // encoding/json has rules for it that are not those of here
 }
 
 type structField struct {
-	name                string
+	name, quoted        string
 	index               []int
+	shape               *shape
 	omitEmpty, omitZero bool
+	hasIsZero           bool
 }
 
-// isOpen says whether a value of the type can hold a Stream or free members.
-func (s shapes) isOpen(t reflect.Type) bool {
-	if known, ok := s.open[t]; ok {
-		return known
+// of returns the shape of a type.
+func (s shapes) of(t reflect.Type) *shape {
+	out := s[t]
+	if out == nil {
+		out = &shape{}
+		s[t] = out // a type may hold itself
+		s.fill(out, t)
 	}
-	s.open[t] = false // of a type that holds itself
-	found := false
+	return out
+}
+
+func (s shapes) fill(out *shape, t reflect.Type) {
+	kind := t.Kind()
 	switch {
 	case t.Implements(reflect.TypeFor[streamed]()):
-		found = true
-	case t.Kind() == reflect.Struct:
-		for f := range t.Fields() {
-			found = found || f.Tag.Get(freeTag) != "" || s.isOpen(f.Type)
-		}
-	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Slice, t.Kind() == reflect.Array, t.Kind() == reflect.Map:
-		found = s.isOpen(t.Elem())
+		out.kind, out.nullable = kind, true
+		out.elem = s.of(reflect.Zero(t).Interface().(streamed).element())
+		return
+	case writesItself(t):
+		return
 	}
-	s.open[t] = found
-	return found
+	switch kind {
+	case reflect.Bool, reflect.Float64, reflect.String:
+		out.kind = kind
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		out.kind = reflect.Int
+	case reflect.Interface:
+		out.kind, out.nullable = kind, true
+	case reflect.Pointer:
+		out.kind, out.nullable, out.elem = kind, true, s.of(t.Elem())
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() != reflect.Uint8 { // bytes are a text in base64
+			out.kind, out.nullable, out.elem = reflect.Slice, kind == reflect.Slice, s.of(t.Elem())
+		}
+	case reflect.Map:
+		if t.Key().Kind() == reflect.String {
+			out.kind, out.nullable, out.elem = kind, true, s.of(t.Elem())
+		}
+	case reflect.Struct:
+		if out.add(t, nil); !out.odd {
+			out.kind = kind
+		}
+		for i, f := range out.fields {
+			out.fields[i].shape = s.of(t.FieldByIndex(f.index).Type)
+		}
+	}
 }
 
-func (s shapes) layoutOf(t reflect.Type) *layout {
-	l := s.layouts[t]
-	if l == nil {
-		l = &layout{}
-		l.add(t, nil)
-		s.layouts[t] = l
+// writesItself says whether a type has a way of its own to be written.
+func writesItself(t reflect.Type) bool {
+	for _, method := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
+		if t.Implements(method) || reflect.PointerTo(t).Implements(method) {
+			return true
+		}
 	}
-	return l
+	return t == reflect.TypeFor[json.Number]()
 }
 
 // add appends the fields of a struct as encoding/json knows them, those of embedded structs in their place.
@@ -79,106 +111,38 @@ func (l *layout) add(t reflect.Type, at []int) {
 		case f.IsExported() && name != "-":
 			if name == "" {
 				name = f.Name
+				l.odd = l.odd || f.Anonymous
 			}
-			listed := strings.Split(options, ",")
-			l.fields = append(l.fields, structField{name: name, index: index, omitEmpty: slices.Contains(listed, "omitempty"),
-				omitZero: slices.Contains(listed, "omitzero")})
+			l.fields = append(l.fields, l.field(f.Type, name, index, strings.Split(options, ",")))
 		}
 	}
 }
 
-// openValue writes a value whose type is open.
-func (d *document) openValue(v reflect.Value, newline string) error {
-	if s, ok := v.Interface().(streamed); ok {
-		if v.IsNil() {
-			return d.value(nil, newline)
-		}
-		return d.array(s.elements(d.ctx), newline)
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return d.value(nil, newline)
-		}
-		return d.value(v.Elem().Interface(), newline)
-	case reflect.Struct:
-		return d.members(d.shapes.layoutOf(v.Type()).members(v), newline)
-	case reflect.Map:
-		return d.members(entries(v), newline)
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && v.IsNil() {
-			return d.value(nil, newline)
-		}
-		return d.array(elements(v), newline)
-	}
-	return fmt.Errorf("%s is no part of a document", v.Type())
+func (l *layout) field(t reflect.Type, name string, index []int, options []string) structField {
+	l.odd = l.odd || slices.Contains(options, "string") ||
+		slices.ContainsFunc(l.fields, func(f structField) bool { return f.name == name })
+	return structField{name: name, quoted: encoded(name), index: index,
+		omitEmpty: slices.Contains(options, "omitempty"), omitZero: slices.Contains(options, "omitzero"),
+		hasIsZero: t.Implements(reflect.TypeFor[interface{ IsZero() bool }]())}
 }
 
-func elements(v reflect.Value) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		for i := range v.Len() {
-			if !yield(v.Index(i).Interface(), nil) {
-				return
-			}
-		}
+// of returns the field of a struct.
+func (f *structField) of(v reflect.Value) reflect.Value {
+	if len(f.index) == 1 {
+		return v.Field(f.index[0])
 	}
+	return v.FieldByIndex(f.index)
 }
 
-// members yields the members of a struct in the order in which they are written.
-func (l *layout) members(v reflect.Value) iter.Seq2[string, any] {
-	if len(l.free) > 0 {
-		return l.sorted(v)
-	}
-	return func(yield func(string, any) bool) {
-		for _, f := range l.fields {
-			if value, ok := f.of(v); ok && !yield(f.name, value) {
-				return
-			}
-		}
-	}
-}
-
-// sorted yields the members of a struct with free ones by their names.
-func (l *layout) sorted(v reflect.Value) iter.Seq2[string, any] {
-	all := map[string]reflect.Value{}
-	for _, f := range l.fields {
-		if value, ok := f.value(v); ok {
-			all[f.name] = value
-		}
-	}
-	for _, index := range l.free {
-		for name, value := range v.FieldByIndex(index).Seq2() {
-			all[name.String()] = value
-		}
-	}
-	return func(yield func(string, any) bool) {
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if !yield(name, all[name].Interface()) {
-				return
-			}
-		}
-	}
-}
-
-func (f structField) of(v reflect.Value) (any, bool) {
-	value, ok := f.value(v)
-	if !ok {
-		return nil, false
-	}
-	return value.Interface(), true
-}
-
-// value returns the field of a struct; false where it is omitted.
-func (f structField) value(v reflect.Value) (reflect.Value, bool) {
-	v = v.FieldByIndex(f.index)
-	zero, hasMethod := v.Interface().(interface{ IsZero() bool })
+// isOmitted says whether a field is left out for what it holds.
+func (f *structField) isOmitted(v reflect.Value) bool {
 	switch {
-	case f.omitZero && hasMethod:
-		return v, !zero.IsZero()
+	case f.omitZero && f.hasIsZero:
+		return v.Interface().(interface{ IsZero() bool }).IsZero()
 	case f.omitZero:
-		return v, !v.IsZero()
+		return v.IsZero()
 	}
-	return v, !f.omitEmpty || !isEmpty(v)
+	return f.omitEmpty && isEmpty(v)
 }
 
 // isEmpty is what encoding/json omits as empty; a nil Stream is too.
@@ -192,13 +156,40 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// entries yields the entries of a map with texts as keys by their names.
-func entries(v reflect.Value) iter.Seq2[string, any] {
-	return func(yield func(string, any) bool) {
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			if !yield(key.String(), v.MapIndex(key).Interface()) {
+// sorted are the members of a struct with free ones, by their names.
+func (s *shape) sorted(v reflect.Value, known shapes) []namedValue {
+	all := map[string]namedValue{}
+	for i := range s.fields {
+		f := &s.fields[i]
+		if member := f.of(v); !f.isOmitted(member) {
+			all[f.name] = namedValue{f.name, f.shape, member}
+		}
+	}
+	for _, index := range s.free {
+		free := v.FieldByIndex(index)
+		for _, m := range entries(known.of(free.Type().Elem()), free) {
+			all[m.name] = m
+		}
+	}
+	return slices.SortedFunc(maps.Values(all), byName)
+}
+
+func byName(a, b namedValue) int { return strings.Compare(a.name, b.name) }
+
+// entries are the entries of a map with texts as keys, by their names.
+func entries(elem *shape, v reflect.Value) []namedValue {
+	out := make([]namedValue, 0, v.Len())
+	for name, value := range v.Seq2() {
+		out = append(out, namedValue{name.String(), elem, value})
+	}
+	slices.SortFunc(out, byName)
+	return out
+}
+
+func elements(v reflect.Value) iter.Seq2[reflect.Value, error] {
+	return func(yield func(reflect.Value, error) bool) {
+		for i := range v.Len() {
+			if !yield(v.Index(i), nil) {
 				return
 			}
 		}
