@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,7 +91,7 @@ func SummaryTable(w io.Writer, on screen.Screen, reports []*report.Report) error
 
 // Rebuild makes the files of the report of every run anew from what it has measured. A file that is not what it was
 // when the run ended is an error.
-func Rebuild(dirs []string) ([]*report.Report, error) {
+func Rebuild(ctx context.Context, dirs []string) ([]*report.Report, error) {
 	var reports []*report.Report
 	for _, dir := range dirs {
 		if err := checksums.Verify(dir, func(path string) bool { return !checksums.Made(path) }); err != nil {
@@ -100,7 +101,7 @@ func Rebuild(dirs []string) ([]*report.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := write.All(dir, r); err != nil {
+		if err := write.All(ctx, dir, r); err != nil {
 			return nil, err
 		}
 		reports = append(reports, r)

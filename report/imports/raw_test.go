@@ -75,7 +75,7 @@ func imported(t *testing.T, paths ...string) (string, *report.Report) {
 	check(t, imports.Write(t.Context(), dir, "run", in, docs))
 	r, err := assemble.Report(dir)
 	check(t, err)
-	check(t, write.All(dir, r))
+	check(t, write.All(t.Context(), dir, r))
 	return dir, r
 }
 

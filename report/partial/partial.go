@@ -3,6 +3,7 @@
 package partial
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -34,7 +35,7 @@ func (r Run) Report() (*report.Verdict, error) {
 		return nil, err
 	}
 	rep.Run.ID, rep.Run.Attempt, rep.Run.Release = r.ID, r.Attempt, runplan.Release(rep.Plan, r.ID)
-	return &rep.Verdict, write.All(r.Dir, rep)
+	return &rep.Verdict, write.All(context.Background(), r.Dir, rep)
 }
 
 // mark writes into the results of the killed load generators how they ended, and says whether there is any.

@@ -84,7 +84,7 @@ func documents(t *testing.T, run reporttest.Run) map[string]map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write.All(dir, r); err != nil {
+	if err := write.All(t.Context(), dir, r); err != nil {
 		t.Fatal(err)
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "measurements/0/benchmark_report_v0.2,_stage_*.yaml"))

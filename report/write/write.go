@@ -4,6 +4,7 @@ package write
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,8 +21,8 @@ import (
 )
 
 // All writes every file that is made from the report into the run directory, each whole or not at all, and at last the
-// checksums of the run. Doing it twice changes nothing.
-func All(runDir string, r *report.Report) error {
+// checksums of the run, which end with the error of ctx once that is done. Doing it twice changes nothing.
+func All(ctx context.Context, runDir string, r *report.Report) error {
 	if err := checksums.Retract(runDir); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func All(runDir string, r *report.Report) error {
 			return err
 		}
 	}
-	return checksums.Write(runDir)
+	return checksums.Write(ctx, runDir)
 }
 
 func writeFile(path string, write func(w io.Writer) error) error {

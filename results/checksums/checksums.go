@@ -8,6 +8,7 @@
 package checksums
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -77,6 +78,19 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
+// while is a reader that ends with the error of ctx once that is done.
+type while struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r while) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
 // Sum returns the SHA-256, in hex, and the number of the bytes of r.
 func Sum(r io.Reader) (sum string, size int64, err error) {
 	h := sha256.New()
@@ -85,14 +99,14 @@ func Sum(r io.Reader) (sum string, size int64, err error) {
 }
 
 // Write lists the files of a run that has ended. Whoever changes one of them afterwards calls Retract before and Write
-// after.
-func Write(runDir string) error { return write(runDir, runList(), covered) }
+// after. It ends with the error of ctx once that is done.
+func Write(ctx context.Context, runDir string) error { return write(ctx, runDir, runList(), covered) }
 
 // WriteMeasurement lists the files of measurement n, once its load generator has come to its end: a run that is resumed
 // keeps them, and may have no list of its own yet.
 func WriteMeasurement(runDir string, n int) error {
 	l := measurementList(n)
-	return write(runDir, l, func(path string) bool { return path != l.path && measures(n, path) })
+	return write(context.Background(), runDir, l, func(path string) bool { return path != l.path && measures(n, path) })
 }
 
 // list is a list of files, and since when they have to be what it says.
@@ -104,15 +118,15 @@ func measurementList(n int) list {
 	return list{fmt.Sprintf("%s/%d/%s", contract.DirMeasurement, n, contract.FileChecksums), "its measurement ended"}
 }
 
-func write(runDir string, l list, want func(path string) bool) error {
-	m, err := measure(runDir, want)
+func write(ctx context.Context, runDir string, l list, want func(path string) bool) error {
+	m, err := measure(ctx, runDir, want)
 	if err != nil {
 		return fmt.Errorf("listing the files of %q: %w", runDir, err)
 	}
 	return durable.WriteJSON(filepath.Join(runDir, filepath.FromSlash(l.path)), m)
 }
 
-func measure(runDir string, want func(path string) bool) (*Manifest, error) {
+func measure(ctx context.Context, runDir string, want func(path string) bool) (*Manifest, error) {
 	root, err := os.OpenRoot(runDir)
 	if err != nil {
 		return nil, err
@@ -124,7 +138,7 @@ func measure(runDir string, want func(path string) bool) (*Manifest, error) {
 	}
 	m := &Manifest{Schema: Schema, Files: slices.DeleteFunc(files, func(f File) bool { return !want(f.Path) })}
 	for i := range m.Files {
-		if m.Files[i], err = read(root, m.Files[i].Path); err != nil {
+		if m.Files[i], err = read(ctx, root, m.Files[i].Path); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +172,7 @@ func Made(path string) bool {
 			strings.HasPrefix(filepath.Base(path), "benchmark_report_v0.2")
 }
 
-func read(root *os.Root, path string) (File, error) {
+func read(ctx context.Context, root *os.Root, path string) (File, error) {
 	info, err := root.Lstat(path) // before opening: a pipe would block, a link may lead anywhere
 	if err != nil {
 		return File{}, err
@@ -171,7 +185,7 @@ func read(root *os.Root, path string) (File, error) {
 		return File{}, err
 	}
 	defer f.Close()
-	sum, size, err := Sum(f)
+	sum, size, err := Sum(while{ctx, f})
 	return File{Path: path, Size: size, SHA256: sum}, err
 }
 
@@ -278,7 +292,7 @@ func damaged(runDir string, e *DamagedError) error {
 
 // compare says what is wrong with a file, "" where nothing is.
 func compare(root *os.Root, want File, since string) string {
-	got, err := read(root, want.Path)
+	got, err := read(context.Background(), root, want.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "is missing"

@@ -33,7 +33,7 @@ func ended(t *testing.T) string {
 	for _, path := range append(append([]string{}, stays...), changes...) {
 		put(t, dir, path, "as it was")
 	}
-	if err := checksums.Write(dir); err != nil {
+	if err := checksums.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -206,7 +206,7 @@ func TestWhatIsKeptOfARunIsHeldAgainstItsLists(t *testing.T) {
 				}
 			}
 			if row.ended {
-				if err := checksums.Write(dir); err != nil {
+				if err := checksums.Write(t.Context(), dir); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -23,7 +23,7 @@ func volume(t *testing.T) string {
 		"events.jsonl": "", ".half": "written"} {
 		put(t, filepath.Join(dir, name), text)
 	}
-	if err := checksums.Write(dir); err != nil {
+	if err := checksums.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -147,7 +147,7 @@ func TestAFileThatHasChangedOnItsVolumeIsNamed(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir, _ := runDir(t)
-			if err := checksums.Write(dir); err != nil {
+			if err := checksums.Write(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
 			c := newCluster(t, dir)

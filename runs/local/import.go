@@ -76,10 +76,10 @@ func writeImport(ctx context.Context, dir string, in *tools.Imported, docs []too
 		return nil, err
 	}
 	r, err := assemble.Report(made)
-	if err != nil {
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	if err := write.All(made, r); err != nil {
+	if err := write.All(ctx, made, r); err != nil {
 		return nil, err
 	}
 	return r, durable.Rename(made, dir)

@@ -26,7 +26,7 @@ func volumes(t *testing.T) string {
 		if err := os.WriteFile(filepath.Join(dir, contract.FileReport), []byte("{}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := checksums.Write(dir); err != nil {
+		if err := checksums.Write(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 	}

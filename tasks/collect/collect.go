@@ -59,7 +59,7 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if r.Environment.Colocated, err = colocated(o.RunDir, s.Env(contract.EnvNode)); err != nil {
 		return err
 	}
-	if err := write.All(o.RunDir, r); err != nil {
+	if err := write.All(context.WithoutCancel(ctx), o.RunDir, r); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Err, "collect: verdict %s (exit code %d)\n", r.Verdict.Verdict, r.Verdict.ExitCode)

@@ -89,7 +89,7 @@ func TestCollectTwiceChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write.All(dir, r); err != nil {
+	if err := write.All(t.Context(), dir, r); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, contents(t, dir)); diff != "" {

@@ -263,7 +263,7 @@ func TestTheListOfChecksumsIsNoArtifact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checksums.Write(dir); err != nil {
+	if err := checksums.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	after, err := artifacts(dir)
@@ -283,7 +283,7 @@ func TestADamagedFileIsNotPushed(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := runDir(t, report.Verdict{Verdict: "pass"})
-			if err := checksums.Write(dir); err != nil {
+			if err := checksums.Write(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
 			stages := filepath.Join(dir, contract.DirMeasurement, "0", contract.FileStages)

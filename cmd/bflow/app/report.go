@@ -35,7 +35,7 @@ func reportCommand(s Streams) *cli.Command {
 			}
 			reports, table := results.Reports, runs.SummaryTable
 			if len(reports) == 0 {
-				if reports, err = runs.Rebuild(results.Dirs); err != nil {
+				if reports, err = runs.Rebuild(c.Context, results.Dirs); err != nil {
 					return err
 				}
 				table = func(w io.Writer, on screen.Screen, reports []*report.Report) error {
