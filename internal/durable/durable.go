@@ -81,8 +81,8 @@ type File struct {
 	begun   int64 // how much of it is on its way to disk
 }
 
-// step is how much of a file is brought to disk at a time: Commit or Discard of a file of gigabytes in memory would take
-// for many seconds, in which nothing can end the process.
+// step is how much of a file is brought to disk at a time: Commit or Discard of gigabytes that are in memory alone
+// would take many seconds, in which nothing can end the process.
 const step = 8 << 20
 
 // Write writes to the file, and has the disk take what was written meanwhile.

@@ -10,8 +10,8 @@ import (
 // inFlight is how many bytes of a file may be on their way to disk.
 const inFlight = 4 * step
 
-// bringToDisk has the disk take n bytes of a file from offset at, and waits for what was begun inFlight bytes ago. It makes
-// nothing durable: Sync does. File systems that cannot do it say so, and do without.
+// bringToDisk has the disk take n bytes of a file from offset at, and waits for what was begun inFlight bytes ago. It
+// makes nothing durable: Sync does. File systems that cannot do it say so, and do without.
 func bringToDisk(f *os.File, at, n int64) error {
 	fd := int(f.Fd())
 	err := unix.SyncFileRange(fd, at, n, unix.SYNC_FILE_RANGE_WRITE)
