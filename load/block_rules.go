@@ -214,11 +214,16 @@ func (s shapeWords) check(shapes []shape.Shape) (out problem.Findings) {
 	if s.onFull != "" {
 		refuse("on_full", func(r shape.Refuses) string { return r.OnFull })
 	}
+	if s.ramp.Over > 0 && lacks(takesRamp) {
+		out.Add("ramp", "ramp needs %s", shape.KeysThatTake(takesRamp))
+		return out
+	}
 	out.Under("ramp", s.ramp.check(!lacks(takesRampForm)))
 	return out
 }
 
 func takesArrival(t shape.Takes) bool  { return t.Arrival }
+func takesRamp(t shape.Takes) bool     { return t.Ramp }
 func takesRampForm(t shape.Takes) bool { return t.RampForm }
 func takesSlotPer(t shape.Takes) bool  { return t.SlotPer }
 

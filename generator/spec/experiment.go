@@ -30,7 +30,7 @@ type ExperimentSpec struct {
 	Load           *load.NativeBlock `json:"load,omitempty" doc:"native load; replaces the profile's tool block"`
 	ToolRunner     string            `json:"tool_runner,omitempty" default:"auto" enum:"auto|native|external" doc:"load generator: load-gen (native) or, in local runs, the original tool (external); auto = load-gen, unless tool_venv is set and the tool has an option that load-gen does not support"`
 	ToolVenv       string            `json:"tool_venv,omitempty" implied:"the tool on PATH" doc:"virtual environment of the original tool on this machine, for local runs; overrides the profile's"`
-	Engine         *Engine           `json:"engine,omitempty" doc:"server under test, merged by key over the profile's engine"`
+	Engine         *Engine           `json:"engine,omitempty" doc:"server under test; its keys override those of the profile's engine"`
 	TargetClusters []ClusterAt       `json:"target_clusters,omitempty" doc:"clusters to run on, as one more axis, which varies slowest"`
 	Queue          *Queue            `json:"queue,omitempty" doc:"queueing of the run"`
 	Pins           *Pins             `json:"pins,omitempty" doc:"immutable versions of images, models, repositories and datasets"`

@@ -11,7 +11,7 @@ func closed() Shape {
 	return Shape{
 		Name: runplan.ShapeClosed, Key: "concurrency",
 		Axis:  Axis{Label: "concurrent streams", Unit: "streams"},
-		Takes: Takes{SlotPer: true},
+		Takes: Takes{Ramp: true, SlotPer: true},
 		Refuses: Refuses{
 			MaxInflight: "max_inflight needs rate or schedule; concurrency already limits them",
 		},
@@ -38,7 +38,7 @@ type SynchronousField struct {
 	Synchronous bool `json:"synchronous,omitempty" default:"false" doc:"one request at a time (concurrency 1)"`
 }
 
-// Stages is that stage.
+// Stages returns the stage that the field describes.
 func (f SynchronousField) Stages() []runplan.Stage {
 	if !f.Synchronous {
 		return nil

@@ -14,7 +14,7 @@ func open() Shape {
 	return Shape{
 		Name: runplan.ShapeOpen, Key: "rate",
 		Axis:  Axis{Label: "offered load, requests/s", Unit: "req/s"},
-		Takes: Takes{Arrival: true, RampForm: true},
+		Takes: Takes{Arrival: true, Ramp: true, RampForm: true},
 		Paced: true,
 		Schedule: func(s runplan.Stage, in Input) (schedule.Schedule, error) {
 			return schedule.Open(s, in.Rate, in.Seed)

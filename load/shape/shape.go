@@ -42,6 +42,7 @@ type Shape struct {
 // Takes are the fields of a stage that have a meaning with some shapes alone.
 type Takes struct {
 	Arrival  bool // arrival
+	Ramp     bool // ramp
 	RampForm bool // from, shape and steps of ramp
 	SlotPer  bool // slot_per
 }

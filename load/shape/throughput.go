@@ -10,6 +10,7 @@ import (
 func throughput() Shape {
 	return Shape{
 		Name: runplan.ShapeThroughput, Key: "throughput",
+		Takes: Takes{Ramp: true},
 		Refuses: Refuses{
 			OnFull: "on_full needs rate or schedule; a throughput stage only sends what fits",
 		},
@@ -34,7 +35,7 @@ type ThroughputField struct {
 	Throughput bool `json:"throughput,omitempty" default:"false" doc:"highest throughput: closed loop with max_inflight slots, or all requests at once without it"`
 }
 
-// Stages is that stage.
+// Stages returns the stage that the field describes.
 func (f ThroughputField) Stages() []runplan.Stage {
 	if !f.Throughput {
 		return nil

@@ -45,7 +45,7 @@ type ScheduleField struct {
 	Schedule string `json:"schedule,omitempty" enum:"trace" doc:"send at the times of the trace"`
 }
 
-// Stages is that stage.
+// Stages returns the stage that the field describes.
 func (f ScheduleField) Stages() []runplan.Stage {
 	if f.Schedule == "" {
 		return nil

@@ -40,7 +40,7 @@ func Explain(wl *kueue.Workload, place int) Reason {
 	lack := wl.Annotations[run.AnnotationTooBig]
 	switch {
 	case !active(wl) && lack != "":
-		return Reason{KindTooBig, tidy("Set aside, out of the way of others: it " + lack + "; it takes its place again as soon as there is enough")}
+		return Reason{KindTooBig, tidy("Set aside so that other runs can start: it " + lack + "; it is queued again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
 	case unstartable(wl) != "" && (isInBackoff(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):

@@ -115,7 +115,7 @@ func TestWords(t *testing.T) {
 		{"a check that has not answered", KindChecked, `Its quota is reserved; bflow-local: no answer yet`, []edit{reserved, check(kueue.CheckStatePending, "")}, 0},
 		{"a check that waits", KindChecked, `Its quota is reserved; bflow-local: no node has 4 free GPUs`, []edit{reserved, check(kueue.CheckStatePending, "no node has 4 free GPUs")}, 0},
 		{"checks that are done", KindChecked, `Its quota is reserved; it starts soon`, []edit{reserved, check(kueue.CheckStateReady, "")}, 0},
-		{"set aside", KindTooBig, `Set aside, out of the way of others: it asks for 16 x, and target "local" has 8 in all; it takes its place again as soon as there is enough`,
+		{"set aside", KindTooBig, `Set aside so that other runs can start: it asks for 16 x, and target "local" has 8 in all; it is queued again as soon as there is enough`,
 			[]edit{waits, inactive, func(wl *kueue.Workload) {
 				wl.Annotations = map[string]string{run.AnnotationTooBig: `asks for 16 x, and target "local" has 8 in all`}
 			}}, 0},

@@ -41,8 +41,8 @@ func Formats() []string {
 }
 
 // Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into,
-// sorted by name, with those of its direct sub-folders. Their requests are kept aside in scratch, a folder on a disk
-// with room for all of them.
+// sorted by name, with those of its direct sub-folders. Requests that hold secrets are kept aside in scratch without
+// them, in a folder on a disk with room for all of them; the others are read where they are.
 func Open(ctx context.Context, paths []string, scratch string) ([]tools.Document, error) {
 	var docs []tools.Document
 	for _, path := range paths {

@@ -87,6 +87,10 @@ func kindOf(t reflect.Type) string {
 	return t.String()
 }
 
+// longestWord is more than a word of JSON or of Python has.
+const longestWord = 10
+
+// notANumber is the length of the word of Python for what JSON has no number for that b begins with; 0 without one.
 func notANumber(b []byte) int {
 	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
 		if bytes.HasPrefix(b, []byte(word)) {

@@ -33,6 +33,8 @@ func TestLongListsAreKeptAside(t *testing.T) {
 			`{"benchmarks":[{"requests":{"errored":[]}},{"requests":{"errored":[]}}]}`, "benchmarks[1].requests.errored", `1`},
 		{"a list that is the document", "\n[{},\n {\"start_time\":1}\n]\n", "\n[\n]\n", "", `{} {"start_time":1}`},
 		{"lists of vllm bench", `{"ttfts":[0.5,NaN,-Infinity],"completed":3}`, `{"ttfts":[],"completed":3}`, "ttfts", `0.5 null null`},
+		{"requests with what is no number", `{"benchmarks":[{"requests":{"successful":[{"a":[NaN,-Infinity]},{"b":Infinity}]}}]}`,
+			`{"benchmarks":[{"requests":{"successful":[]}}]}`, "benchmarks[0].requests.successful", `{"a":[null,null]} {"b":null}`},
 		{"no other list", `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, "x.ttfts", ``},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -35,6 +35,7 @@ type member struct {
 type edit struct {
 	from, to int
 	text     string
+	harmless bool // nothing that may be secret was there
 }
 
 // deepest is how deep texts that are JSON lie in each other and are still read as such.
@@ -45,11 +46,22 @@ func (s *scrubber) document(data []byte, depth int) ([]byte, int) {
 	if _, ok := s.walk(data, depth); !ok {
 		return []byte(null), 1
 	}
-	return s.edited(data), len(s.edits)
+	return s.edited(data), s.hidden()
 }
 
-// walk notes what is to be replaced in the value that data begins with, and returns where that ends; false where data
-// does not begin with a whole value of JSON.
+// hidden is how many values that may be secret are replaced.
+func (s *scrubber) hidden() (n int) {
+	for _, e := range s.edits {
+		if !e.harmless {
+			n++
+		}
+	}
+	return n
+}
+
+// walk notes what is to be replaced in the value that data begins with, and returns where that ends; where data does not
+// begin with a whole value of JSON, how far it went, and false. What Python writes and JSON does not know, NaN and the
+// infinities, is replaced by null.
 func (s *scrubber) walk(data []byte, depth int) (end int, ok bool) {
 	s.in, s.at, s.depth, s.edits = data, 0, depth, s.edits[:0]
 	_, ok = s.value(0)
@@ -80,6 +92,11 @@ func (s *scrubber) value(level int) (text string, ok bool) {
 		return "", s.array(level)
 	case '"':
 		return s.scrubText()
+	}
+	if n := notANumber(s.in[s.at:]); n > 0 {
+		s.edits = append(s.edits, edit{from: s.at, to: s.at + n, text: null, harmless: true})
+		s.at += n
+		return "", s.at == len(s.in) || endsScalar(s.in[s.at])
 	}
 	_, ok = s.scalar()
 	return "", ok
@@ -131,7 +148,7 @@ func (s *scrubber) key() (member, bool) {
 		}
 	}
 	if m.shown != "" {
-		s.edits = append(s.edits, edit{s.at - len(raw), s.at, encoded(m.shown)})
+		s.edits = append(s.edits, edit{from: s.at - len(raw), to: s.at, text: encoded(m.shown)})
 	}
 	return m, true
 }
@@ -189,7 +206,7 @@ func (s *scrubber) scrubText() (string, bool) {
 		shown = s.memo.Text(text)
 	}
 	if shown != text {
-		s.edits = append(s.edits, edit{s.at - len(raw), s.at, encoded(shown)})
+		s.edits = append(s.edits, edit{from: s.at - len(raw), to: s.at, text: encoded(shown)})
 	}
 	return text, true
 }
@@ -207,7 +224,7 @@ func (s *scrubber) hide(from, to int) {
 		}
 		s.edits = s.edits[:n-1]
 	}
-	s.edits = append(append(s.edits, after...), edit{from, to, "null"})
+	s.edits = append(append(s.edits, after...), edit{from: from, to: to, text: null})
 }
 
 func isNumber(c byte) bool { return c == '-' || '0' <= c && c <= '9' }

@@ -83,11 +83,14 @@ func (s *spill) each(l *list) iter.Seq2[[2][]byte, error] {
 				return
 			}
 		}
-		if err == nil && s.source != nil {
-			err = s.source.isAsItWas()
+		if err != nil {
+			err = fmt.Errorf("reading what was kept aside: %w", err)
+		}
+		if changed := s.source.check(); changed != nil {
+			err = changed
 		}
 		if err != nil {
-			yield([2][]byte{}, fmt.Errorf("reading what was kept aside: %w", err))
+			yield([2][]byte{}, err)
 		}
 	}
 }
@@ -148,11 +151,17 @@ type source struct {
 	written time.Time
 }
 
-// isAsItWas returns an error where the file was written to since it was opened.
-func (s *source) isAsItWas() error {
-	info, err := s.f.Stat()
-	if err == nil && (info.Size() != s.size || !info.ModTime().Equal(s.written)) {
-		err = fmt.Errorf("%q was written to meanwhile: is the tool still at work?", s.f.Name())
+// check returns an error where the file was written to since it was opened.
+func (s *source) check() error {
+	if s == nil {
+		return nil
 	}
-	return err
+	info, err := s.f.Stat()
+	if err != nil {
+		return fmt.Errorf("reading results: %w", err)
+	}
+	if info.Size() != s.size || !info.ModTime().Equal(s.written) {
+		return fmt.Errorf("reading %q: it was written to meanwhile: is the tool still at work?", s.f.Name())
+	}
+	return nil
 }

@@ -296,14 +296,14 @@ func (s *splitter) whole(before []byte) (bool, error) {
 		return false, nil
 	}
 	n, ok := s.scrub.walk(window, 0)
-	if !ok && len(window) < s.in.Size() {
+	if !ok && len(window)-n < longestWord && len(window) < s.in.Size() {
 		window, _ = s.in.Peek(s.in.Size()) // what is there
 		n, ok = s.scrub.walk(window, 0)
 	}
 	if !ok {
 		return false, nil
 	}
-	s.hidden += len(s.scrub.edits)
+	s.hidden += s.scrub.hidden()
 	if s.inFile && len(s.scrub.edits) == 0 {
 		err = s.spill.refer(s.at, before, window[:n])
 	} else {

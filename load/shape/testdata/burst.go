@@ -44,13 +44,13 @@ type BurstField struct {
 	Burst *Burst `json:"burst,omitempty" doc:"so many requests at once, again and again"`
 }
 
-// Burst is what stands there.
+// Burst holds the fields below key burst.
 type Burst struct {
 	Size  int           `json:"size" req:"true" min:"1" doc:"requests of one burst"`
 	Every time.Duration `json:"every" req:"true" doc:"time from one burst to the next"`
 }
 
-// Stages is that stage. A plan keeps what no field of a stage has room for in Numbers.
+// Stages returns the stage that the field describes. Numbers holds what no field of a stage has room for.
 func (f BurstField) Stages() []runplan.Stage {
 	if f.Burst == nil {
 		return nil

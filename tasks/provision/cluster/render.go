@@ -31,7 +31,8 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 		return nil, fmt.Errorf("deploying %q: %w", plan.Name, err)
 	}
 	if where.Objects == nil {
-		return nil, fmt.Errorf("deploying %q: platform %q has no objects", plan.Name, where.Name)
+		return nil, fmt.Errorf("deploying %q: nothing deploys platform %q yet; choose another one, or name "+
+			"a running server with target.base_url", plan.Name, where.Name)
 	}
 	d := renderer{plan: plan, run: run, Rendering: r, release: runplan.Release(plan, run.ID)}
 	template, err := d.pod()
