@@ -56,7 +56,10 @@ func (h *Hub) lookAtNamespace(ctx context.Context, o NamespaceOptions) (*members
 	m := &membership{Hub: h, o: o, s: s, without: map[string]byRef{}}
 	m.others = slices.DeleteFunc(slices.Clone(s.options.Namespaces), func(n string) bool { return n == o.Name })
 	if len(m.others) == 0 {
-		return nil, errors.New("it is the only namespace for runs; update it with bflow bootstrap upgrade, or remove it with bflow bootstrap uninstall")
+		return nil,
+			errors.New(
+				"it is the only namespace for runs; update it with bflow bootstrap upgrade, or remove it with bflow bootstrap " +
+					"uninstall")
 	}
 	with := s.options
 	with.Namespaces = append(slices.Clone(m.others), o.Name)

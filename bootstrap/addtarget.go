@@ -31,14 +31,15 @@ const longestTarget = 40
 // TargetOptions configures AddTarget.
 type TargetOptions struct {
 	Name                string
-	Kubeconfig, Context string            // of a person with the rights to change the target; stored nowhere
-	Aliases             map[string]string // host names and their addresses, where DNS of the hub does not have them; nil = as before
-	Labels              map[string]string // by which runs may choose it; nil = as before
-	Nodes               map[string]string // labels of its nodes, where the target is a part of a cluster; nil = as before
-	LoadNodes           map[string]string // node selector of the Jobs of tasks there; nil = as before
-	Namespaces          []string          // of runs; none = as before, initially those of the hub
-	Version             string            // of bflow
-	Wait                time.Duration     // how long the controller of the hub may take to reach it; 0 = a minute
+	Kubeconfig, Context string // of a person with the rights to change the target; stored nowhere
+	// host names and their addresses, where DNS of the hub does not have them; nil = as before
+	Aliases    map[string]string
+	Labels     map[string]string // by which runs may choose it; nil = as before
+	Nodes      map[string]string // labels of its nodes, where the target is a part of a cluster; nil = as before
+	LoadNodes  map[string]string // node selector of the Jobs of tasks there; nil = as before
+	Namespaces []string          // of runs; none = as before, initially those of the hub
+	Version    string            // of bflow
+	Wait       time.Duration     // how long the controller of the hub may take to reach it; 0 = a minute
 }
 
 // Validate checks the options without asking a cluster.
@@ -51,17 +52,20 @@ func (o TargetOptions) Validate() error {
 	case o.Name == contract.TargetLocal:
 		problems = append(problems, fmt.Errorf("target %q is the hub itself; choose another name", o.Name))
 	case o.Name == contract.TargetAny:
-		problems = append(problems, fmt.Errorf("target %q is the name for runs without a target; choose another name", o.Name))
+		problems = append(problems, fmt.Errorf("target %q is the name for runs without a target; choose another name",
+			o.Name))
 	case len(o.Name) > longestTarget:
 		problems = append(problems, fmt.Errorf("target %q: a name has at most %d characters", o.Name, longestTarget))
 	}
-	for flag, labels := range map[string]map[string]string{"--label": o.Labels, "--node-selector": o.Nodes, "--load-node-selector": o.LoadNodes} {
+	for flag, labels := range map[string]map[string]string{"--label": o.Labels, "--node-selector": o.Nodes,
+		"--load-node-selector": o.LoadNodes} {
 		for _, w := range metav1validation.ValidateLabels(labels, field.NewPath(flag)) {
 			problems = append(problems, errors.New(w.Error()))
 		}
 	}
 	if o.Kubeconfig == "" {
-		problems = append(problems, errors.New("--kubeconfig is required: give a kubeconfig with administrator rights on the target"))
+		problems = append(problems,
+			errors.New("--kubeconfig is required: give a kubeconfig with administrator rights on the target"))
 	}
 	return errors.Join(append(problems, Options{Namespaces: o.Namespaces}.Validate())...)
 }
@@ -81,12 +85,15 @@ type addition struct {
 // goes to dry.
 func (h *Hub) AddTarget(ctx context.Context, o TargetOptions, dry io.Writer) error {
 	a := &addition{Hub: h, o: o}
-	steps := []step{{"looking at the hub", a.lookAtHub}, {"looking at the target", a.lookAtTarget}, {"comparing", a.checkIdentity},
+	steps := []step{{"looking at the hub", a.lookAtHub}, {"looking at the target", a.lookAtTarget},
+		{"comparing", a.checkIdentity},
 		{"looking for its namespaces", a.checkNamespaces}}
 	if dry != nil {
-		steps = append(steps, step{"checking what would change", func(ctx context.Context) error { return a.preview(ctx, dry) }})
+		steps = append(steps, step{"checking what would change",
+			func(ctx context.Context) error { return a.preview(ctx, dry) }})
 	} else {
-		steps = append(steps, step{"preparing the target", a.prepareTarget}, step{"storing its credentials", a.writeCredentials},
+		steps = append(steps, step{"preparing the target", a.prepareTarget},
+			step{"storing its credentials", a.writeCredentials},
 			step{"creating its queue", a.installQueue}, step{"waiting for the controller", a.awaitController})
 	}
 	for _, s := range steps {
@@ -102,7 +109,9 @@ func (a *addition) lookAtHub(ctx context.Context) (err error) {
 		return err
 	}
 	if len(a.s.inventory.Parts[partBflow]) == 0 {
-		return errors.New("bflow is not installed on the hub; use bflow bootstrap --single-cluster there, or choose the hub with --hub-kubeconfig")
+		return errors.New(
+			"bflow is not installed on the hub; use bflow bootstrap --single-cluster there, or choose the hub with " +
+				"--hub-kubeconfig")
 	}
 	return nil
 }
@@ -122,7 +131,9 @@ func (a *addition) lookAtTarget(ctx context.Context) (err error) {
 func (a *addition) checkIdentity(context.Context) error {
 	all := a.s.options.Targets
 	if a.found.UID == a.s.found.Platform.Hub {
-		return fmt.Errorf("context %q is the hub itself, whose target is named %q; choose the target with --kubeconfig and --context", a.far.Context, contract.TargetLocal)
+		return fmt.Errorf(
+			"context %q is the hub itself, whose target is named %q; choose the target with --kubeconfig and --context",
+			a.far.Context, contract.TargetLocal)
 	}
 	a.settings = all[a.o.Name]
 	if a.o.Nodes != nil {
@@ -133,11 +144,15 @@ func (a *addition) checkIdentity(context.Context) error {
 	}
 	for name, other := range all {
 		if name != a.o.Name && other.UID == a.found.UID && !areApart(a.settings.Nodes, other.Nodes) {
-			return fmt.Errorf("context %q is already target %q; because devices are counted once, a cluster can be one target, or one target for each --node-selector", a.far.Context, name)
+			return fmt.Errorf(
+				"context %q is already target %q; because devices are counted once, a cluster can be one target, or one "+
+					"target for each --node-selector", a.far.Context, name)
 		}
 	}
 	if was := a.settings.UID; was != "" && was != a.found.UID {
-		return fmt.Errorf("that name belongs to another cluster (its kube-system is %s, and that of context %q is %s); choose the right --context, or remove the target first",
+		return fmt.Errorf(
+			"that name belongs to another cluster (its kube-system is %s, and that of context %q is %s); choose the right "+
+				"--context, or remove the target first",
 			was, a.far.Context, a.found.UID)
 	}
 	a.settings.UID, a.settings.Aliases = a.found.UID, a.o.Aliases
@@ -149,7 +164,9 @@ func (a *addition) checkIdentity(context.Context) error {
 	}
 	for _, n := range a.settings.Namespaces {
 		if !slices.Contains(a.s.options.Namespaces, n) {
-			return fmt.Errorf("namespace %q is not one of the hub's namespaces for runs (%s); add it with bflow bootstrap namespace add %s", n, strings.Join(a.s.options.Namespaces, ", "), n)
+			return fmt.Errorf(
+				"namespace %q is not one of the hub's namespaces for runs (%s); add it with bflow bootstrap namespace add %s", n,
+				strings.Join(a.s.options.Namespaces, ", "), n)
 		}
 	}
 	a.s.options.Targets = maps.Clone(all)
@@ -197,7 +214,8 @@ func (a *addition) namespaces() []string {
 }
 
 func targetObjects(name string, s survey, namespaces []string, policies bool) ([]*unstructured.Unstructured, error) {
-	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version, NetworkPolicies: policies}.Objects()
+	return objects.Target{Name: name, Namespaces: namespaces, Hub: s.found.Platform.Hub, Version: s.options.Version,
+		NetworkPolicies: policies}.Objects()
 }
 
 // checkNamespaces fails, before anything is changed, if somebody has deleted a namespace that is to get the queue.
@@ -208,7 +226,9 @@ func (a *addition) checkNamespaces(ctx context.Context) error {
 			return err
 		}
 		if live == nil {
-			return fmt.Errorf("namespace %q of the hub is gone; unregister it with bflow bootstrap namespace remove %s, or recreate it with bflow bootstrap upgrade", n, n)
+			return fmt.Errorf(
+				"namespace %q of the hub is gone; unregister it with bflow bootstrap namespace remove %s, or recreate it with "+
+					"bflow bootstrap upgrade", n, n)
 		}
 	}
 	return nil
@@ -254,7 +274,8 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.printDone("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"), describeResult(result))
+	a.printDone("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"),
+		describeResult(result))
 	for hub, name := range a.found.Hubs {
 		if hub != a.s.found.Platform.Hub {
 			a.printNote("another hub also uses it, as %q; devices of its runs count as used by others", name)
@@ -274,7 +295,8 @@ func (a *addition) writeCredentials(ctx context.Context) error {
 		return err
 	}
 	secret, err := queuetarget.Credentials{Target: a.o.Name, Kubeconfig: kubeconfig, CA: ca, Token: text, Expires: expires,
-		Renew: queuetarget.HalfLife(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub, Nodes: labels.Set(a.settings.Nodes).String(),
+		Renew: queuetarget.HalfLife(time.Now(), expires), UID: a.found.UID, Aliases: a.o.Aliases, Hub: a.s.found.Platform.Hub,
+		Nodes:     labels.Set(a.settings.Nodes).String(),
 		LoadNodes: labels.Set(a.settings.LoadNodes).String()}.Secret()
 	if err != nil {
 		return err
@@ -299,7 +321,8 @@ func (a *addition) installQueue(ctx context.Context) error {
 			return err
 		}
 		if live != nil && live.GetLabels()[contract.LabelManagedBy] != contract.ManagedBy {
-			return fmt.Errorf("%s exists and was not created by bflow; choose another name for the target, or remove the object", ref)
+			return fmt.Errorf("%s exists and was not created by bflow; choose another name for the target, or remove the object",
+				ref)
 		}
 		entries = append(entries, Entry{Ref: ref})
 	}
@@ -331,7 +354,9 @@ func (a *addition) awaitController(ctx context.Context) error {
 		return last.Up && last.Complete, reasonNotReached(last)
 	}, a.printWaiting)
 	if err != nil {
-		return fmt.Errorf("it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of the hub; if only its name does not resolve there, use --host-alias NAME=IP", reasonNotReached(last))
+		return fmt.Errorf(
+			"it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of "+
+				"the hub; if only its name does not resolve there, use --host-alias NAME=IP", reasonNotReached(last))
 	}
 	a.printDone("the controller reaches it: %s", describeSeen(last))
 	return nil

@@ -22,8 +22,9 @@ import (
 
 // Options configures an installation. The zero value, with a Version, installs everything that is missing.
 type Options struct {
-	Version    string            // of bflow
-	Namespaces []string          // of runs, in addition to those of the installation; none at all = objects.DefaultNamespace
+	Version string // of bflow
+	// of runs, in addition to those of the installation; none at all = objects.DefaultNamespace
+	Namespaces []string
 	Overlay    string            // a folder of package overlays; "" = by the platform
 	Image      string            // of the controller; "" = by Version
 	Client     string            // image of bflow itself; "" = beside Image
@@ -45,7 +46,8 @@ const defaultTimeout = 5 * time.Minute
 
 // settings returns what the inventory keeps of the options for later calls.
 func (o Options) settings(parts []Part) Settings {
-	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
+	s := Settings{Versions: map[string]string{}, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image,
+		Client:   o.Client,
 		Registry: o.Registry, ImageMap: o.ImageMap, Digests: o.Digests, LoadNodes: o.LoadNodes, Controller: o.Controller,
 		Components: o.Components, Targets: o.Targets}
 	for _, p := range parts {
@@ -61,7 +63,8 @@ func (o Options) Validate() error {
 		if wrong := validation.IsDNS1123Label(n); len(wrong) > 0 {
 			problems = append(problems, fmt.Errorf("namespace %q: %s", n, wrong[0]))
 		}
-		if n == contract.NamespaceSystem || n == upstream.TektonNamespace || n == upstream.KueueNamespace || strings.HasPrefix(n, "kube-") {
+		if n == contract.NamespaceSystem || n == upstream.TektonNamespace || n == upstream.KueueNamespace ||
+			strings.HasPrefix(n, "kube-") {
 			problems = append(problems, fmt.Errorf("namespace %q is reserved and cannot hold runs", n))
 		}
 	}
@@ -122,8 +125,11 @@ func (o Options) followImage(s Settings) (Options, error) {
 	}
 	name, tagged := strings.CutSuffix(s.Image, ":"+was)
 	if !tagged {
-		return o, fmt.Errorf("upgrading bflow %s to %s: the controller's image was named %q; name the new one with --controller-image, --image-prefix or --lock",
-			was, o.Version, s.Image)
+		return o,
+			fmt.Errorf(
+				"upgrading bflow %s to %s: the controller's image was named %q; name the new one with --controller-image, "+
+					"--image-prefix or --lock",
+				was, o.Version, s.Image)
 	}
 	o.Image = name + ":" + o.Version
 	return o, nil

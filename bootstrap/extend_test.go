@@ -19,7 +19,10 @@ func cacheHub(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	t.Helper()
 	s, hub, said := bareServer(t)
 	s.Serve("apps/v1", "DaemonSet", true)
-	hub.components = func() []component.Component { return append([]component.Component{&ImageCache{}}, component.All()...) }
+	hub.components = func() []component.Component {
+		return append([]component.Component{&ImageCache{}},
+			component.All()...)
+	}
 	return s, hub, said
 }
 
@@ -55,7 +58,8 @@ func TestTheLifeOfAComponent(t *testing.T) {
 	}
 	state, err := hub.Status(t.Context(), o)
 	must(t, err)
-	if i := slices.IndexFunc(state.Components, func(c ComponentState) bool { return c.Name == "image cache" }); i < 0 || len(state.Findings) > 0 {
+	if i := slices.IndexFunc(state.Components, func(c ComponentState) bool { return c.Name == "image cache" }); i < 0 ||
+		len(state.Findings) > 0 {
 		t.Errorf("status says %+v", state)
 	}
 
@@ -68,7 +72,8 @@ func TestTheLifeOfAComponent(t *testing.T) {
 	o.Components = settings
 	must(t, hub.Install(t.Context(), o))
 	must(t, hub.Uninstall(t.Context(), UninstallOptions{}))
-	now := slices.DeleteFunc(s.List("/"), func(path string) bool { return strings.HasSuffix(path, "/bflow-inventory") }) // goes with its namespace
+	// goes with its namespace
+	now := slices.DeleteFunc(s.List("/"), func(path string) bool { return strings.HasSuffix(path, "/bflow-inventory") })
 	if !slices.Equal(now, before) {
 		t.Errorf("left %q, before %q; said\n%s", now, before, said)
 	}
@@ -76,7 +81,8 @@ func TestTheLifeOfAComponent(t *testing.T) {
 
 func TestAComponentThatDoesNotWorkIsFound(t *testing.T) {
 	s, hub, _ := cacheHub(t)
-	o := Options{Version: "v1.0.0", Namespaces: []string{"bench"}, Components: component.Settings{"cacheImages": []byte(`["127.0.0.1:1/vllm:v1"]`)}}
+	o := Options{Version: "v1.0.0", Namespaces: []string{"bench"},
+		Components: component.Settings{"cacheImages": []byte(`["127.0.0.1:1/vllm:v1"]`)}}
 	must(t, hub.Install(t.Context(), o))
 	s.Remove(ofCache)
 	state, err := hub.Status(t.Context(), o)

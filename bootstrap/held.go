@@ -52,7 +52,8 @@ func holderOf(u *unstructured.Unstructured) (apply.Ref, bool) {
 	ref.Name = cmp.Or(u.GetLabels()[contract.LabelRun], u.GetName())
 	status, _, _ := unstructured.NestedString(u.Object, "spec", "status")
 	waits := status == statusPending && !finished(u)
-	return ref, waits || slices.ContainsFunc(u.GetFinalizers(), func(f string) bool { return f == contract.Finalizer || f == contract.FinalizerMatrix })
+	return ref, waits || slices.ContainsFunc(u.GetFinalizers(),
+		func(f string) bool { return f == contract.Finalizer || f == contract.FinalizerMatrix })
 }
 
 // requireController returns an *orphanedError if runs or matrices in a namespace, "" for all, are held and no
@@ -134,5 +135,7 @@ func adviseByHand(err error, finalizer, of string) error {
 	if err == nil || errors.As(err, &orphaned) {
 		return err
 	}
-	return fmt.Errorf("%w; check the controller in %q, or remove finalizer %q from the %s once all its objects are deleted", err, contract.NamespaceSystem, finalizer, of)
+	return fmt.Errorf(
+		"%w; check the controller in %q, or remove finalizer %q from the %s once all its objects are deleted", err,
+		contract.NamespaceSystem, finalizer, of)
 }

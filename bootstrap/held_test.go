@@ -13,7 +13,8 @@ import (
 func aMatrix(s *apitest.Server) {
 	of := func(kind, name string) []any { return []any{apitest.Object{"kind": kind, "name": name}} }
 	labels := apitest.Object{"bflow.dev/role": "matrix"}
-	s.Put("/apis/tekton.dev/v1/namespaces/lab/pipelineruns/m", apitest.Object{"metadata": apitest.Object{"labels": labels}})
+	s.Put("/apis/tekton.dev/v1/namespaces/lab/pipelineruns/m",
+		apitest.Object{"metadata": apitest.Object{"labels": labels}})
 	s.Put("/apis/tekton.dev/v1beta1/namespaces/lab/customruns/m-children", apitest.Object{"metadata": apitest.Object{
 		"labels": labels, "finalizers": []any{"bflow.dev/matrix"}, "ownerReferences": of("PipelineRun", "m")}})
 	s.Put("/apis/tekton.dev/v1/namespaces/lab/pipelineruns/m-00001", apitest.Object{"metadata": apitest.Object{
@@ -33,9 +34,16 @@ func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 		put  func(*apitest.Server)
 		want string
 	}{
-		{"a run that has ended and holds GPUs", missing, func(s *apitest.Server) { run(s, "r", "", "True", "bflow.dev/release") }, "cannot be deleted: 1, r first; delete each with bflow delete --force --yes r -n lab"},
-		{"a run that waits, with a Workload", noReplicas, func(s *apitest.Server) { run(s, "r", "PipelineRunPending", "Unknown") }, "cannot be deleted: 1, r first"},
-		{"a matrix, which takes its runs with it", noReplicas, aMatrix, "cannot be deleted: 1, m first; delete each with bflow delete --force --yes m -n lab"},
+		{"a run that has ended and holds GPUs", missing, func(s *apitest.Server) {
+			run(s, "r", "", "True",
+				"bflow.dev/release")
+		}, "cannot be deleted: 1, r first; delete each with bflow delete --force --yes r -n lab"},
+		{"a run that waits, with a Workload", noReplicas, func(s *apitest.Server) {
+			run(s, "r", "PipelineRunPending",
+				"Unknown")
+		}, "cannot be deleted: 1, r first"},
+		{"a matrix, which takes its runs with it", noReplicas, aMatrix,
+			"cannot be deleted: 1, m first; delete each with bflow delete --force --yes m -n lab"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, _ := twoTeams(t)
@@ -44,10 +52,12 @@ func TestNobodyWaitsForAControllerThatIsGone(t *testing.T) {
 			row.gone(s)
 			n := len(s.Requests())
 			for what, err := range map[string]error{
-				"uninstalling":         hub.Uninstall(t.Context(), UninstallOptions{Data: true, Timeout: longEnough}),
-				"removing a namespace": hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0", Wait: longEnough}),
+				"uninstalling": hub.Uninstall(t.Context(), UninstallOptions{Data: true, Timeout: longEnough}),
+				"removing a namespace": hub.RemoveNamespace(t.Context(),
+					NamespaceOptions{Name: "lab", Version: "v1.0.0", Wait: longEnough}),
 			} {
-				if err == nil || !strings.Contains(err.Error(), "bflow-controller is not running") || !strings.Contains(err.Error(), row.want) {
+				if err == nil || !strings.Contains(err.Error(), "bflow-controller is not running") ||
+					!strings.Contains(err.Error(), row.want) {
 					t.Errorf("%s: got %v, want a sentence with %q", what, err, row.want)
 				}
 			}
@@ -65,11 +75,13 @@ func TestAControllerThatGoesMeanwhileIsNotWaitedFor(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		eventually.Happens(t.Context(), func() bool { return s.Get(path)["spec"].(apitest.Object)["status"] == "CancelledRunFinally" })
+		eventually.Happens(t.Context(),
+			func() bool { return s.Get(path)["spec"].(apitest.Object)["status"] == "CancelledRunFinally" })
 		s.Remove(ofController)
 	}()
 	err := hub.Uninstall(t.Context(), UninstallOptions{Timeout: time.Hour})
-	if err == nil || !strings.HasPrefix(err.Error(), "ending runs: bflow-controller is not running") || strings.Contains(err.Error(), "remove finalizer") {
+	if err == nil || !strings.HasPrefix(err.Error(), "ending runs: bflow-controller is not running") ||
+		strings.Contains(err.Error(), "remove finalizer") {
 		t.Errorf("got %v", err)
 	}
 	<-gone

@@ -43,7 +43,8 @@ func (h *Hub) Install(ctx context.Context, o Options) error {
 	for _, p := range s.parts {
 		steps = append(steps, step{"installing " + p.Name, func(ctx context.Context) error { return h.install(ctx, p, s) }})
 	}
-	steps = append(steps, step{"finishing the inventory", func(ctx context.Context) error { return h.finishInventory(ctx, s) }})
+	steps = append(steps, step{"finishing the inventory",
+		func(ctx context.Context) error { return h.finishInventory(ctx, s) }})
 	if err := runSteps(ctx, steps); err != nil {
 		return err
 	}
@@ -69,7 +70,8 @@ func (h *Hub) checkCluster(s survey) error {
 	h.printDone("%s, nodes: %d, %s", platform, s.found.Nodes.Count, describeDevices(s))
 	var problems []error
 	if !p.AdmissionPolicy {
-		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed", platform))
+		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed",
+			platform))
 	}
 	for _, c := range s.components {
 		e, foreign := isForeign(c, s.options, s.inventory)
@@ -84,7 +86,8 @@ func (h *Hub) checkCluster(s survey) error {
 		problems = append(problems, err)
 	}
 	if len(s.beside) > 0 {
-		h.printNote("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME", strings.Join(s.beside, ", "))
+		h.printNote("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME",
+			strings.Join(s.beside, ", "))
 	}
 	return errors.Join(append(problems, checkVersion(s))...)
 }
@@ -112,9 +115,12 @@ func checkVersion(s survey) error {
 		now, err := version.ParseGeneric(p.Version)
 		switch {
 		case err == nil && now.LessThan(was):
-			problems = append(problems, fmt.Errorf("%s %s is installed, newer than %s of this bflow; use the bflow that installed it", p.Name, have, p.Version))
+			problems = append(problems,
+				fmt.Errorf("%s %s is installed, newer than %s of this bflow; use the bflow that installed it", p.Name, have,
+					p.Version))
 		case !s.options.Upgrade:
-			problems = append(problems, fmt.Errorf("%s %s is installed and this bflow has %s; use bflow bootstrap upgrade", p.Name, have, p.Version))
+			problems = append(problems, fmt.Errorf("%s %s is installed and this bflow has %s; use bflow bootstrap upgrade",
+				p.Name, have, p.Version))
 		}
 	}
 	return errors.Join(problems...)
@@ -136,7 +142,8 @@ func (h *Hub) claim(ctx context.Context, s *survey) error {
 			}
 			there := live != nil && !apply.Owns(live)
 			if there && ref.Kind != "Namespace" && !s.options.Adopt {
-				strangers = append(strangers, fmt.Errorf("%s exists and was not created by bflow; remove it, or take it over with --adopt", ref))
+				strangers = append(strangers,
+					fmt.Errorf("%s exists and was not created by bflow; remove it, or take it over with --adopt", ref))
 			}
 			entries = append(entries, Entry{Ref: ref, Shared: there && ref.Kind == "Namespace"})
 		}
@@ -185,7 +192,8 @@ func (h *Hub) install(ctx context.Context, p Part, s survey) error {
 	if err != nil {
 		return err
 	}
-	h.printDone("%s %s (%s, %s)", p.Name, p.Version, describeCounts(len(p.Objects), count, pruned), time.Since(began).Round(time.Second))
+	h.printDone("%s %s (%s, %s)", p.Name, p.Version, describeCounts(len(p.Objects), count, pruned),
+		time.Since(began).Round(time.Second))
 	return nil
 }
 
@@ -225,7 +233,8 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 
 // awaitPhase waits for what the next phase needs: namespaces and CRDs before objects in them, and a running server
 // before its API is registered, because the API server checks a failed registration only every half minute.
-func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured.Unstructured, ready apply.Condition) error {
+func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured.Unstructured,
+	ready apply.Condition) error {
 	switch phase {
 	case apply.PhaseDefinitions:
 		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.printWaiting)
@@ -238,7 +247,9 @@ func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured
 // addRemedy adds to an error what to do about it, if that is known.
 func addRemedy(err error) error {
 	if err != nil && strings.Contains(err.Error(), "ImagePull") {
-		return fmt.Errorf("%w; if the cluster cannot pull an image, use a mirror with --registry or --image-map (bflow bootstrap images lists all images)", err)
+		return fmt.Errorf(
+			"%w; if the cluster cannot pull an image, use a mirror with --registry or --image-map (bflow bootstrap images "+
+				"lists all images)", err)
 	}
 	return err
 }
@@ -347,7 +358,8 @@ func describeCounts(total int, count map[apply.Action]int, pruned int) string {
 }
 
 // reasonToKeep returns what people would lose with an object, "" if nothing, and whether that includes results.
-func (h *Hub) reasonToKeep(ctx context.Context, ref apply.Ref, whose *content.Origins) (why string, results bool, err error) {
+func (h *Hub) reasonToKeep(ctx context.Context, ref apply.Ref,
+	whose *content.Origins) (why string, results bool, err error) {
 	if !isDefinition(ref) {
 		return "", false, nil
 	}

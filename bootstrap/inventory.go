@@ -110,7 +110,8 @@ func (inv Inventory) hasController() bool {
 }
 
 func controllerRef() apply.Ref {
-	return apply.Ref{Group: "apps", Kind: "Deployment", Namespace: contract.NamespaceSystem, Name: contract.AccountController}
+	return apply.Ref{Group: "apps", Kind: "Deployment", Namespace: contract.NamespaceSystem,
+		Name: contract.AccountController}
 }
 
 func parseEntries(text string) ([]Entry, error) {

@@ -48,7 +48,8 @@ func TestAFlagOfTheControllerReplacesTheOneOfItsNameAlone(t *testing.T) {
 		anew, want []string
 	}{
 		{"none is given", nil, []string{"--force-after=5m", "--keep-pods=1h"}},
-		{"another one", []string{"--keep-runs=forever"}, []string{"--force-after=5m", "--keep-pods=1h", "--keep-runs=forever"}},
+		{"another one", []string{"--keep-runs=forever"}, []string{"--force-after=5m", "--keep-pods=1h",
+			"--keep-runs=forever"}},
 		{"the same with another value", []string{"--keep-pods=2h"}, []string{"--force-after=5m", "--keep-pods=2h"}},
 		{"the same spelt with one dash", []string{"-force-after=1m"}, []string{"--keep-pods=1h", "-force-after=1m"}},
 	} {
@@ -59,11 +60,15 @@ func TestAFlagOfTheControllerReplacesTheOneOfItsNameAlone(t *testing.T) {
 }
 
 func TestSettingsOfTheInstallationAreGoneOnWith(t *testing.T) {
-	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i", LoadNodes: map[string]string{"k": "v"},
-		Controller: []string{"--f"}, Components: component.Settings{"replicas": []byte("2"), "networkPolicies": []byte("true")}}
+	before := Settings{Namespaces: []string{"a"}, Registry: "reg.example", Overlay: "dev", Image: "i",
+		LoadNodes:  map[string]string{"k": "v"},
+		Controller: []string{"--f"}, Components: component.Settings{"replicas": []byte("2"),
+			"networkPolicies": []byte("true")}}
 	got := Options{Registry: "other.example", Components: component.Settings{"replicas": []byte("3")}}.Resume(before)
-	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" || got.LoadNodes["k"] != "v" ||
-		got.Controller[0] != "--f" || string(got.Components["replicas"]) != "3" || string(got.Components["networkPolicies"]) != "true" {
+	if got.Registry != "other.example" || got.Namespaces[0] != "a" || got.Overlay != "dev" || got.Image != "i" ||
+		got.LoadNodes["k"] != "v" ||
+		got.Controller[0] != "--f" || string(got.Components["replicas"]) != "3" ||
+		string(got.Components["networkPolicies"]) != "true" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -83,7 +88,8 @@ func TestTheInventoryKeepsSettingsAsEarlierVersionsDid(t *testing.T) {
 	if diff := cmp.Diff(text, string(again)); diff != "" {
 		t.Errorf("written otherwise (-want +got)\n%s", diff)
 	}
-	for want, s := range map[string]Settings{`{}`: {}, `{"targets":{"far":{"uid":"u"}}}`: {Targets: map[string]TargetSettings{"far": {UID: "u"}}}} {
+	for want, s := range map[string]Settings{`{}`: {},
+		`{"targets":{"far":{"uid":"u"}}}`: {Targets: map[string]TargetSettings{"far": {UID: "u"}}}} {
 		if text, err := json.Marshal(s); err != nil || string(text) != want {
 			t.Errorf("wrote %s, want %s: %v", text, want, err)
 		}

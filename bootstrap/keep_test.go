@@ -49,7 +49,8 @@ func patched(t *testing.T, s *apitest.Server, path, manager, patch string) {
 		namespace, parts = parts[1], parts[2:]
 	}
 	kind.Resource = parts[0]
-	_, err = client.Resource(kind).Namespace(namespace).Patch(t.Context(), parts[1], types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	_, err = client.Resource(kind).Namespace(namespace).Patch(t.Context(), parts[1], types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{FieldManager: manager})
 	must(t, err)
 }
 
@@ -60,7 +61,9 @@ func container(t *testing.T, s *apitest.Server, path, field, value string) {
 	var v any
 	must(t, json.Unmarshal([]byte(value), &v))
 	all[0].(map[string]any)[field] = v
-	text, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": all}}}})
+	text,
+		err := json.Marshal(map[string]any{"spec": map[string]any{
+		"template": map[string]any{"spec": map[string]any{"containers": all}}}})
 	must(t, err)
 	patched(t, s, path, "kubectl-set", string(text))
 }
@@ -92,10 +95,14 @@ func TestWhatPeopleHaveSetStays(t *testing.T) {
 			text, _ := json.Marshal(all)
 			container(t, s, ofController, "resources", string(text))
 		}, func(s *apitest.Server) any { return ofContainer(s, ofController, "resources", "requests", "cpu") }, "77m", false},
-		{"kubectl set image", func(t *testing.T, s *apitest.Server) { container(t, s, ofController, "image", `"mine.example/c:1"`) },
+		{"kubectl set image", func(t *testing.T, s *apitest.Server) {
+			container(t, s, ofController, "image",
+				`"mine.example/c:1"`)
+		},
 			func(s *apitest.Server) any { return ofContainer(s, ofController, "image") }, "mine.example/c:1", true},
 		{"kubectl set env", func(t *testing.T, s *apitest.Server) {
-			env, _ := json.Marshal(append([]any{map[string]any{"name": "HOME", "value": "/mine"}}, ofContainer(s, ofController, "env").([]any)[1:]...))
+			env, _ := json.Marshal(append([]any{map[string]any{"name": "HOME", "value": "/mine"}},
+				ofContainer(s, ofController, "env").([]any)[1:]...))
 			container(t, s, ofController, "env", string(env))
 		}, func(s *apitest.Server) any {
 			return ofContainer(s, ofController, "env").([]any)[0].(map[string]any)["value"]
@@ -117,7 +124,8 @@ func TestWhatPeopleHaveSetStays(t *testing.T) {
 			if got := row.value(s); got != row.want {
 				t.Errorf("a second call made it %v, want %v", got, row.want)
 			}
-			if !strings.Contains(said.String(), " stays as kubectl") || strings.Contains(said.String(), "--force-conflicts") != row.taken {
+			if !strings.Contains(said.String(), " stays as kubectl") ||
+				strings.Contains(said.String(), "--force-conflicts") != row.taken {
 				t.Errorf("said\n%s", said)
 			}
 			if state, err := hub.Status(t.Context(), again); err != nil || len(state.Findings) > 0 {
@@ -139,19 +147,22 @@ func TestWhatPeopleHaveSetStays(t *testing.T) {
 func TestAnUpgradeThatCannotFinishChangesNothing(t *testing.T) {
 	s, hub, said := ownedHub(t)
 	patched(t, s, ofRole, "kubectl-edit", `{"rules":[]}`)
-	patched(t, s, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/local", "argocd", `{"spec":{"queueingStrategy":"BestEffortFIFO"}}`)
+	patched(t, s, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/local", "argocd",
+		`{"spec":{"queueingStrategy":"BestEffortFIFO"}}`)
 	n := len(s.Requests())
 	before := s.Get(ofController)
 	err := hub.Install(t.Context(), Options{Version: "v1.1.0", Upgrade: true})
 	if err == nil {
 		t.Fatal("it went on")
 	}
-	for _, want := range []string{"nothing was changed", `ClusterRole "bflow-nodes"`, "kubectl-edit", `ClusterQueue "local"`, "argocd", ".spec.queueingStrategy", "--force-conflicts"} {
+	for _, want := range []string{"nothing was changed", `ClusterRole "bflow-nodes"`, "kubectl-edit",
+		`ClusterQueue "local"`, "argocd", ".spec.queueingStrategy", "--force-conflicts"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	if now := s.Get(ofController); now["metadata"].(map[string]any)["resourceVersion"] != before["metadata"].(map[string]any)["resourceVersion"] {
+	version := func(o map[string]any) any { return o["metadata"].(map[string]any)["resourceVersion"] }
+	if now := s.Get(ofController); version(now) != version(before) {
 		t.Error("the controller was changed")
 	}
 	if slices.ContainsFunc(s.Requests()[n:], func(q apitest.Request) bool { return q.Verb == "delete" }) {
@@ -169,7 +180,8 @@ func TestTakingOverTakesAll(t *testing.T) {
 		part        string
 		force, keep bool
 	}{
-		{"what is taken over now", survey{options: Options{Adopt: true}, adopted: []string{partKueue}}, partKueue, true, false},
+		{"what is taken over now", survey{options: Options{Adopt: true}, adopted: []string{partKueue}}, partKueue, true,
+			false},
 		{"what is ours already", survey{options: Options{Adopt: true}}, partKueue, true, true},
 		{"bflow itself", survey{options: Options{Adopt: true}}, partBflow, false, true},
 	} {

@@ -31,7 +31,8 @@ func (r *removal) endMatrices(ctx context.Context) error {
 		if over {
 			continue
 		}
-		if err := r.cluster.Merge(ctx, apply.RefOf(parent), map[string]any{"spec": map[string]any{"status": status}}); err != nil {
+		if err := r.cluster.Merge(ctx, apply.RefOf(parent),
+			map[string]any{"spec": map[string]any{"status": status}}); err != nil {
 			return err
 		}
 		ended++

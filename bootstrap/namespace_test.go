@@ -84,7 +84,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 	before, n := s.List("/"), len(s.Requests())
 	must(t, hub.AddNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0"}))
 	for _, path := range writes(s, n) {
-		if !strings.Contains(path, "lab") && !strings.HasSuffix(path, "/bflow-inventory") && !strings.HasSuffix(path, "/bflow-controller") {
+		if !strings.Contains(path, "lab") && !strings.HasSuffix(path, "/bflow-inventory") &&
+			!strings.HasSuffix(path, "/bflow-controller") {
 			t.Errorf("%s was written, which is of no concern to the namespace", path)
 		}
 	}
@@ -103,7 +104,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 	if after := s.List("/"); !slices.Equal(after, before) {
 		t.Errorf("left %q, before %q", after, before)
 	}
-	if state, err = hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench"}) {
+	if state, err = hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || len(state.Findings) > 0 ||
+		!slices.Equal(state.Namespaces, []string{"bench"}) {
 		t.Errorf("status says %+v, %v", state, err)
 	}
 }
@@ -111,7 +113,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 // run adds a run to namespace lab, in the state that a row names.
 func run(s *apitest.Server, name, status, succeeded string, finalizers ...any) string {
 	path := "/apis/tekton.dev/v1/namespaces/lab/pipelineruns/" + name
-	o := apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/plan-hash": "h"}, "finalizers": finalizers}, "spec": apitest.Object{"status": status}}
+	o := apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/plan-hash": "h"},
+		"finalizers": finalizers}, "spec": apitest.Object{"status": status}}
 	if succeeded != "" {
 		o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": succeeded}}}
 	}
@@ -126,7 +129,9 @@ func TestANamespaceIsNotRemovedFromUnderRuns(t *testing.T) {
 	}{
 		{"one that is queued", func(s *apitest.Server) string { return run(s, "r", "PipelineRunPending", "Unknown") }},
 		{"one that runs", func(s *apitest.Server) string { return run(s, "r", "", "Unknown", "bflow.dev/release") }},
-		{"one that has ended and holds GPUs", func(s *apitest.Server) string { return run(s, "r", "", "True", "bflow.dev/release") }},
+		{"one that has ended and holds GPUs", func(s *apitest.Server) string {
+			return run(s, "r", "", "True", "bflow.dev/release")
+		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, _ := twoTeams(t)
@@ -144,7 +149,8 @@ func TestANamespaceIsNotRemovedFromUnderRuns(t *testing.T) {
 				delete(o["metadata"].(apitest.Object), "finalizers")
 				o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True"}}}
 			})
-			must(t, hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0", Wait: longEnough, Data: true}))
+			must(t, hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0", Wait: longEnough,
+				Data: true}))
 			if s.Get("/api/v1/namespaces/lab") != nil {
 				t.Error("the namespace is there")
 			}
@@ -202,7 +208,8 @@ func TestASecondInstallationTakesNoNamespaceAway(t *testing.T) {
 	if err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench", "lab", "more"}) {
 		t.Errorf("status says %+v, %v", state, err)
 	}
-	if want := "namespaces for runs are bench as before; remove one with bflow bootstrap namespace remove NAME"; !strings.Contains(said.String(), want) {
+	want := "namespaces for runs are bench as before; remove one with bflow bootstrap namespace remove NAME"
+	if !strings.Contains(said.String(), want) {
 		t.Errorf("%q is not among\n%s", want, said)
 	}
 }
@@ -214,7 +221,8 @@ func TestAnInstallationAfterAnotherIsOfItsOwnNamespaces(t *testing.T) {
 	run(s, "r", "", "True")
 	must(t, hub.Uninstall(t.Context(), UninstallOptions{}))
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0", Namespaces: []string{"more"}}))
-	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || !slices.Equal(state.Namespaces, []string{"more"}) {
+	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil ||
+		!slices.Equal(state.Namespaces, []string{"more"}) {
 		t.Errorf("status says %+v, %v", state, err)
 	}
 	if got := names(s, "/namespaces/lab/"); !slices.Equal(got, []string{"serviceaccounts/bflow-load", "pipelineruns/r"}) {
@@ -237,7 +245,8 @@ func TestANamespaceThatSomebodyHasDeletedIsForgotten(t *testing.T) {
 		return 0, ""
 	})
 	must(t, hub.RemoveNamespace(t.Context(), NamespaceOptions{Name: "lab", Version: "v1.0.0"}))
-	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || len(state.Findings) > 0 || !slices.Equal(state.Namespaces, []string{"bench"}) {
+	if state, err := hub.Status(t.Context(), Options{Version: "v1.0.0"}); err != nil || len(state.Findings) > 0 ||
+		!slices.Equal(state.Namespaces, []string{"bench"}) {
 		t.Errorf("status says %+v, %v", state, err)
 	}
 }
@@ -252,9 +261,12 @@ func TestNamespacesThatCannotComeOrGo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"one that is none", hub.RemoveNamespace(t.Context(), o("other")), `it is not one of the namespaces for runs: bench, lab`},
-		{"one where somebody has made what we make", hub.AddNamespace(t.Context(), o("taken")), `ServiceAccount "bflow-load" in "taken" exists and was not created by bflow`},
-		{"another version", hub.AddNamespace(t.Context(), NamespaceOptions{Name: "x", Version: "v1.1.0"}), "bflow bootstrap upgrade"},
+		{"one that is none", hub.RemoveNamespace(t.Context(), o("other")),
+			`it is not one of the namespaces for runs: bench, lab`},
+		{"one where somebody has made what we make", hub.AddNamespace(t.Context(), o("taken")),
+			`ServiceAccount "bflow-load" in "taken" exists and was not created by bflow`},
+		{"another version", hub.AddNamespace(t.Context(), NamespaceOptions{Name: "x", Version: "v1.1.0"}),
+			"bflow bootstrap upgrade"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.err == nil || !strings.Contains(row.err.Error(), row.want) {
@@ -263,11 +275,13 @@ func TestNamespacesThatCannotComeOrGo(t *testing.T) {
 		})
 	}
 	must(t, hub.RemoveNamespace(t.Context(), o("lab")))
-	if err := hub.RemoveNamespace(t.Context(), o("bench")); err == nil || !strings.Contains(err.Error(), "bflow bootstrap uninstall") {
+	if err := hub.RemoveNamespace(t.Context(), o("bench")); err == nil ||
+		!strings.Contains(err.Error(), "bflow bootstrap uninstall") {
 		t.Errorf("the only one: %v", err)
 	}
 	_, bare, _ := bareServer(t)
-	if err := bare.AddNamespace(t.Context(), o("lab")); err == nil || !strings.Contains(fmt.Sprint(err), "bflow is not installed here") {
+	if err := bare.AddNamespace(t.Context(), o("lab")); err == nil ||
+		!strings.Contains(fmt.Sprint(err), "bflow is not installed here") {
 		t.Errorf("a bare cluster: %v", err)
 	}
 }

@@ -63,8 +63,10 @@ func (h *Hub) checkOwnImages(ctx context.Context, s survey) error {
 	if len(absent) == 0 {
 		return nil
 	}
-	return fmt.Errorf("bflow's own images are missing: %s; `bflow images push --prefix REGISTRY/PATH` in a checkout builds and pushes them and writes images.lock.yaml, "+
-		"which bootstrap reads from the working directory or from --lock", strings.Join(absent, ", "))
+	return fmt.Errorf(
+		"bflow's own images are missing: %s; `bflow images push --prefix REGISTRY/PATH` in a checkout builds and pushes "+
+			"them and writes images.lock.yaml, "+
+			"which bootstrap reads from the working directory or from --lock", strings.Join(absent, ", "))
 }
 
 // localRegistry is the prefix of images that were built here and loaded into nodes: no registry has them.

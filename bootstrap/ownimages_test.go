@@ -29,10 +29,12 @@ func TestAnInstallationWithoutItsOwnImagesChangesNothing(t *testing.T) {
 		said  string
 	}{
 		{name: "built here and loaded nowhere", want: "localhost/bflow/bflow-controller:v3.0.0"},
-		{name: "loaded into a node", nodes: []string{"localhost/bflow/bflow-controller:v3.0.0", "localhost/bflow/bflow:v3.0.0"}},
+		{name: "loaded into a node", nodes: []string{"localhost/bflow/bflow-controller:v3.0.0",
+			"localhost/bflow/bflow:v3.0.0"}},
 		{name: "a node tells only of its largest images", nodes: full},
 		{name: "a registry that has it not", image: there, want: there},
-		{name: "a registry that nobody reaches from here", image: "registry.invalid/bflow-controller:v1", said: "may or may not exist: the registry cannot be reached"},
+		{name: "a registry that nobody reaches from here", image: "registry.invalid/bflow-controller:v1",
+			said: "may or may not exist: the registry cannot be reached"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, said := bareServer(t)
@@ -45,7 +47,8 @@ func TestAnInstallationWithoutItsOwnImagesChangesNothing(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), "bflow images push --prefix") || !strings.Contains(err.Error(), "--lock") {
+			if err == nil || !strings.Contains(err.Error(), row.want) ||
+				!strings.Contains(err.Error(), "bflow images push --prefix") || !strings.Contains(err.Error(), "--lock") {
 				t.Errorf("got %v", err)
 			}
 			if n := len(s.List("/")); n != before {

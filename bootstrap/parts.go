@@ -70,8 +70,10 @@ func render(o Options, all []component.Component, f detect.Found, inv Inventory)
 
 // site returns what components are rendered for.
 func (o Options) site(f detect.Found) component.Site {
-	return component.Site{Cluster: f, Version: o.Version, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image, Client: o.Client,
-		LoadNodes: o.LoadNodes, Controller: o.Controller, Mirror: mirror.Mirror{Registry: o.Registry, Map: o.ImageMap}, Settings: o.Components}
+	return component.Site{Cluster: f, Version: o.Version, Namespaces: o.Namespaces, Overlay: o.Overlay, Image: o.Image,
+		Client:    o.Client,
+		LoadNodes: o.LoadNodes, Controller: o.Controller, Mirror: mirror.Mirror{Registry: o.Registry, Map: o.ImageMap},
+		Settings: o.Components}
 }
 
 // removeUsers removes users and groups from pod templates: OpenShift assigns them, and refuses those of upstream.
@@ -113,11 +115,13 @@ func partTarget(name string) string { return "target-" + name }
 
 // queueOf returns the objects of a target on the hub, except the Secret with its credentials.
 func queueOf(name string, o Options) Part {
-	t := objects.Target{Name: name, Labels: o.Targets[name].Labels, Namespaces: o.Targets[name].Namespaces, Version: o.Version}
+	t := objects.Target{Name: name, Labels: o.Targets[name].Labels, Namespaces: o.Targets[name].Namespaces,
+		Version: o.Version}
 	if len(t.Namespaces) == 0 {
 		t.Namespaces = o.Namespaces
 	}
-	return Part{Key: partTarget(name), Name: fmt.Sprintf("target %q", name), Version: o.Version, Objects: t.QueueObjects(), Ready: apply.Ready}
+	return Part{Key: partTarget(name), Name: fmt.Sprintf("target %q", name), Version: o.Version, Objects: t.QueueObjects(),
+		Ready: apply.Ready}
 }
 
 // labelAsOurs sets the labels by which objects of an installation are recognized.

@@ -24,7 +24,8 @@ const (
 
 func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {
 	foreign := detect.Install{Present: true, By: detect.ByUpstream, Version: "v1.9.0"}
-	begun := Inventory{Parts: map[string][]Entry{partTekton: {{Ref: apply.Ref{Kind: "Namespace", Name: upstream.TektonNamespace}}}}}
+	begun := Inventory{Parts: map[string][]Entry{partTekton: {
+		{Ref: apply.Ref{Kind: "Namespace", Name: upstream.TektonNamespace}}}}}
 	for _, row := range []struct {
 		name    string
 		tekton  detect.Install
@@ -36,12 +37,16 @@ func TestWhatOthersInstalledIsLeftAlone(t *testing.T) {
 		{name: "a bare cluster gets everything", want: []string{partTekton, partKueue, partBflow}},
 		{name: "a Tekton of others stays", tekton: foreign, want: []string{partKueue, partBflow}},
 		{name: "a Kueue of others stays", kueue: foreign, want: []string{partTekton, partBflow}},
-		{name: "unless it is to be taken over", tekton: foreign, options: Options{Adopt: true}, want: []string{partTekton, partKueue, partBflow}},
-		{name: "our own is ours", tekton: detect.Install{Present: true, By: detect.ByBflow}, want: []string{partTekton, partKueue, partBflow}},
-		{name: "and so is one of which only CRDs were written before we were cut off", tekton: foreign, inv: begun, want: []string{partTekton, partKueue, partBflow}},
+		{name: "unless it is to be taken over", tekton: foreign, options: Options{Adopt: true},
+			want: []string{partTekton, partKueue, partBflow}},
+		{name: "our own is ours", tekton: detect.Install{Present: true, By: detect.ByBflow},
+			want: []string{partTekton, partKueue, partBflow}},
+		{name: "and so is one of which only CRDs were written before we were cut off", tekton: foreign, inv: begun,
+			want: []string{partTekton, partKueue, partBflow}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			components := []component.Component{&component.Tekton{Install: row.tekton}, &component.Kueue{Install: row.kueue}, &component.Bflow{}}
+			components := []component.Component{&component.Tekton{Install: row.tekton}, &component.Kueue{Install: row.kueue},
+				&component.Bflow{}}
 			all, err := render(row.options, components, detect.Found{}, row.inv)
 			if err != nil {
 				t.Fatal(err)
@@ -91,7 +96,9 @@ func TestSelectorsOfUpstreamStay(t *testing.T) {
 }
 
 func TestAMirrorServesEveryImage(t *testing.T) {
-	all, err := render(Options{Registry: "10.0.0.1:5000", ImageMap: map[string]string{"cgr.dev/chainguard/busybox": "10.0.0.1:5000/busybox"}}, component.All(), detect.Found{}, Inventory{})
+	all, err := render(Options{Registry: "10.0.0.1:5000",
+		ImageMap: map[string]string{"cgr.dev/chainguard/busybox": "10.0.0.1:5000/busybox"}}, component.All(), detect.Found{},
+		Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +119,8 @@ func TestAMirrorServesEveryImage(t *testing.T) {
 }
 
 func TestAnImageThatIsNamedIsMeant(t *testing.T) {
-	all, err := render(Options{Registry: "reg.example", Image: "other.example/c@sha256:1"}, component.All(), detect.Found{}, Inventory{})
+	all, err := render(Options{Registry: "reg.example", Image: "other.example/c@sha256:1"}, component.All(),
+		detect.Found{}, Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +143,10 @@ func TestRunsPullFromWhereTheControllerComesFrom(t *testing.T) {
 		{"from their own registry", Options{Version: "v1"}, "localhost/bflow"},
 		{"from a mirror", Options{Version: "v1", Registry: "10.0.0.1:5000"}, "10.0.0.1:5000/bflow"},
 		{"from a folder of a mirror", Options{Version: "v1", Registry: "reg.example/mirrors/"}, "reg.example/mirrors/bflow"},
-		{"from where a map says", Options{Version: "v1", ImageMap: map[string]string{"localhost/bflow/": "reg.example/b/"}}, "reg.example/b"},
-		{"beside an image that is named", Options{Version: "v1", Registry: "reg.example", Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
+		{"from where a map says", Options{Version: "v1", ImageMap: map[string]string{"localhost/bflow/": "reg.example/b/"}},
+			"reg.example/b"},
+		{"beside an image that is named", Options{Version: "v1", Registry: "reg.example",
+			Image: "other.example/x/bflow-controller@sha256:1"}, "other.example/x"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			all, err := render(row.o, component.All(), detect.Found{Platform: detect.Platform{Hub: "h"}}, Inventory{})
@@ -180,7 +190,9 @@ func TestExportIsTheSameTextEveryTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetName() == "bflow-controller" }); len(objects) < 150 || i < 0 {
+	if i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GetName() == "bflow-controller"
+	}); len(objects) < 150 || i < 0 {
 		t.Errorf("%d objects, the controller at %d", len(objects), i)
 	}
 }
@@ -211,7 +223,8 @@ func TestVersionsChangeOnlyWhenThatIsMeant(t *testing.T) {
 		{name: "a build without a version comes and goes", have: "dev", now: "3f2c1a0-dirty"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := checkVersion(survey{options: Options{Upgrade: row.upgrade}, parts: []Part{{Name: "X", Key: "x", Version: row.now}},
+			err := checkVersion(survey{options: Options{Upgrade: row.upgrade},
+				parts:     []Part{{Name: "X", Key: "x", Version: row.now}},
 				inventory: Inventory{Settings: Settings{Versions: map[string]string{"x": row.have}}}})
 			if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want %q", err, row.want)
@@ -225,7 +238,8 @@ func TestHowARunIsEnded(t *testing.T) {
 		name, status, succeeded, want string
 		over                          bool
 	}{
-		{name: "one that waits must not run its finally", status: "PipelineRunPending", succeeded: "Unknown", want: "Cancelled"},
+		{name: "one that waits must not run its finally", status: "PipelineRunPending", succeeded: "Unknown",
+			want: "Cancelled"},
 		{name: "one that runs is to take its servers down", succeeded: "Unknown", want: "CancelledRunFinally"},
 		{name: "one that has just been made", want: "CancelledRunFinally"},
 		{name: "one that ends already is left at that", status: "StoppedRunFinally", succeeded: "Unknown", over: true},
@@ -234,7 +248,8 @@ func TestHowARunIsEnded(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			run := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"status": row.status}}}
 			if row.succeeded != "" {
-				run.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": row.succeeded}}}
+				run.Object["status"] = map[string]any{"conditions": []any{
+					map[string]any{"type": "Succeeded", "status": row.succeeded}}}
 			}
 			if got, over := endStatus(run); got != row.want || over != row.over {
 				t.Errorf("got %q, %v", got, over)
@@ -244,7 +259,8 @@ func TestHowARunIsEnded(t *testing.T) {
 }
 
 func TestOpenShiftAssignsUsers(t *testing.T) {
-	all, err := render(Options{}, component.All(), detect.Found{Platform: detect.Platform{OpenShift: "4.19.1"}}, Inventory{})
+	all, err := render(Options{}, component.All(), detect.Found{Platform: detect.Platform{OpenShift: "4.19.1"}},
+		Inventory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,11 +300,13 @@ func TestTheControllersImageFollowsAnUpgrade(t *testing.T) {
 		{name: "a tag that is the version moves on", was: "reg.example/c:v1", want: "reg.example/c:v2"},
 		{name: "another tag has to be named anew", was: "reg.example/c:stable", err: "--controller-image"},
 		{name: "and so has a digest", was: "reg.example/c@sha256:1", err: "--controller-image"},
-		{name: "unless it is", was: "reg.example/c@sha256:1", named: "reg.example/c@sha256:2", want: "reg.example/c@sha256:2"},
+		{name: "unless it is", was: "reg.example/c@sha256:1", named: "reg.example/c@sha256:2",
+			want: "reg.example/c@sha256:2"},
 		{name: "the default needs no word", want: ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o, err := Options{Upgrade: true, Version: "v2", Image: row.named}.followImage(Settings{Image: row.was, Versions: map[string]string{partBflow: "v1"}})
+			o, err := Options{Upgrade: true, Version: "v2", Image: row.named}.followImage(
+				Settings{Image: row.was, Versions: map[string]string{partBflow: "v1"}})
 			if (err == nil) != (row.err == "") || err == nil && o.Image != row.want {
 				t.Errorf("got %q, %v", o.Image, err)
 			}

@@ -50,7 +50,8 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 // resolve returns the digests of references with a tag, and the references without one by reason. An image that
 // somebody has loaded into a node under its tag stays by tag: the node could not pull the digest, or would pull
 // another image than the one that was meant.
-func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (found map[string]string, why map[string][]string) {
+func resolve(ctx context.Context, refs []string, onNodes map[string][]string) (found map[string]string,
+	why map[string][]string) {
 	found, why = map[string]string{}, map[string][]string{}
 	const loaded = "nodes have a different image of that name, which was loaded onto them"
 	var ask []string

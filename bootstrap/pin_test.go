@@ -57,7 +57,8 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 	if got != ref+"@"+digest {
 		t.Errorf("Kueue is %v, want digest %s", got, digest)
 	}
-	if !strings.Contains(said.String(), "installed by tag, because nodes have a different image of that name") || strings.Contains(said.String(), ref) {
+	if !strings.Contains(said.String(), "installed by tag, because nodes have a different image of that name") ||
+		strings.Contains(said.String(), ref) {
 		t.Errorf("said\n%s", said)
 	}
 	state := State{Images: imageNames(s)}
@@ -66,7 +67,8 @@ func TestImagesAreInstalledByDigestWhereTheirRegistryAnswers(t *testing.T) {
 	}
 	var text strings.Builder
 	state.Print(&text)
-	if !strings.Contains(text.String(), "resolved to digests: 1\n") || !strings.Contains(text.String(), "installed by tag: ") {
+	if !strings.Contains(text.String(), "resolved to digests: 1\n") ||
+		!strings.Contains(text.String(), "installed by tag: ") {
 		t.Errorf("status says\n%s", &text)
 	}
 	srv.Close()
@@ -114,7 +116,8 @@ func TestAnImageThatWasLoadedIntoANodeStays(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, hub, _ := bareServer(t)
-			s.Put("/api/v1/nodes/m", apitest.Object{"status": apitest.Object{"images": []any{apitest.Object{"names": row.names}}}})
+			s.Put("/api/v1/nodes/m", apitest.Object{"status": apitest.Object{
+				"images": []any{apitest.Object{"names": row.names}}}})
 			if got, _ := pinnedHub(t, hub, images, Settings{}); (got == ref) != row.byTag {
 				t.Errorf("Kueue is %v", got)
 			}
@@ -131,13 +134,15 @@ func TestAnExportNamesDigestsWhereThatIsAskedFor(t *testing.T) {
 	o, err := o.WithDigests(t.Context(), func(reason string, refs []string) { asked = append(asked, reason) })
 	must(t, err)
 	must(t, Export(&resolved, o))
-	if strings.Contains(plain.String(), digest) || !strings.Contains(resolved.String(), ref+"@"+digest) || !slices.Equal(asked, []string{"the registry has no such image"}) {
+	if strings.Contains(plain.String(), digest) || !strings.Contains(resolved.String(), ref+"@"+digest) ||
+		!slices.Equal(asked, []string{"the registry has no such image"}) {
 		t.Errorf("asked in vain: %q", asked)
 	}
 }
 
 func TestDigestsOfOtherVersionsAreForgotten(t *testing.T) {
-	o := Options{Version: "v1", Digests: map[string]string{"registry.k8s.io/kueue/kueue:" + upstream.KueueVersion: "sha256:1", "registry.k8s.io/kueue/kueue:v0.1.0": "sha256:2"}}
+	o := Options{Version: "v1", Digests: map[string]string{
+		"registry.k8s.io/kueue/kueue:" + upstream.KueueVersion: "sha256:1", "registry.k8s.io/kueue/kueue:v0.1.0": "sha256:2"}}
 	all, err := render(o, component.All(), detect.Found{}, Inventory{})
 	must(t, err)
 	got := digestsInUse(o.Digests, all)
@@ -146,7 +151,8 @@ func TestDigestsOfOtherVersionsAreForgotten(t *testing.T) {
 	}
 	at := slices.IndexFunc(all[1].Objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
 	containers, _, _ := unstructured.NestedSlice(all[1].Objects[at].Object, "spec", "template", "spec", "containers")
-	if image := containers[0].(map[string]any)["image"]; image != "registry.k8s.io/kueue/kueue:"+upstream.KueueVersion+"@sha256:1" {
+	if image := containers[0].(map[string]any)["image"]; image != "registry.k8s.io/kueue/kueue:"+upstream.KueueVersion+
+		"@sha256:1" {
 		t.Errorf("Kueue is %v", image)
 	}
 }

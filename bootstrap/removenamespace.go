@@ -36,7 +36,9 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 	}
 	for target, settings := range m.s.options.Targets {
 		if slices.Equal(settings.Namespaces, []string{o.Name}) {
-			return fmt.Errorf("target %q serves only its runs; open the target to other namespaces with bflow target add %s --namespace, or remove the target first", target, target)
+			return fmt.Errorf(
+				"target %q serves only its runs; open the target to other namespaces with bflow target add %s --namespace, or "+
+					"remove the target first", target, target)
 		}
 	}
 	if err := m.drain(ctx); err != nil {
@@ -90,7 +92,8 @@ func (m *membership) drain(ctx context.Context) error {
 			}
 		}
 		if m.o.Wait <= 0 {
-			return fmt.Errorf("it has active runs: %d, %s first; wait for them with --wait, or cancel them with bflow cancel RUN -n %s",
+			return fmt.Errorf(
+				"it has active runs: %d, %s first; wait for them with --wait, or cancel them with bflow cancel RUN -n %s",
 				len(there), there[0].Name, m.o.Name)
 		}
 		if err := m.awaitRelease(ctx, there, settledOrReleased); err != nil {
@@ -177,7 +180,8 @@ func (m *membership) withdrawController(ctx context.Context, own Entry) error {
 	s := m.s
 	for _, p := range m.changedParts() {
 		before := m.without[p.Key]
-		p.Objects = slices.DeleteFunc(p.Objects, func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
+		p.Objects = slices.DeleteFunc(p.Objects,
+			func(o *unstructured.Unstructured) bool { return before[apply.RefOf(o)] == nil })
 		for i, o := range p.Objects {
 			p.Objects[i] = before[apply.RefOf(o)]
 		}
@@ -200,7 +204,8 @@ func (m *membership) unmark(ctx context.Context, own Entry) error {
 	if own.Shared {
 		return m.cluster.Release(ctx, own.Ref, live.GetAPIVersion())
 	}
-	return m.cluster.Merge(ctx, own.Ref, map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelEnabled: nil}}})
+	return m.cluster.Merge(ctx, own.Ref, map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{contract.LabelEnabled: nil}}})
 }
 
 // deleteObjects deletes what exists because of the namespace, and then the namespace if nothing is lost with it.

@@ -39,7 +39,8 @@ type targetRemoval struct {
 func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	l := &targetRemoval{Hub: h, o: o}
 	for _, s := range []step{
-		{"looking at the hub", l.findTarget}, {"stopping its queue", l.holdQueue}, {"looking for its runs", l.drain}, {"leaving the target", l.leaveTarget},
+		{"looking at the hub", l.findTarget}, {"stopping its queue", l.holdQueue}, {"looking for its runs", l.drain},
+		{"leaving the target", l.leaveTarget},
 		{"deleting its queue", l.deleteQueue}, {"finishing the inventory", l.forgetTarget},
 	} {
 		if err := s.do(ctx); err != nil {
@@ -59,10 +60,13 @@ func (l *targetRemoval) findTarget(ctx context.Context) (err error) {
 		if l.o.Name == contract.TargetLocal {
 			return errors.New("it is the hub itself; bflow bootstrap uninstall removes that")
 		}
-		return fmt.Errorf("the hub has no such target; it has %s", strings.Join(append(slices.Sorted(maps.Keys(known)), contract.TargetLocal), ", "))
+		return fmt.Errorf("the hub has no such target; it has %s",
+			strings.Join(append(slices.Sorted(maps.Keys(known)), contract.TargetLocal), ", "))
 	}
 	if l.o.Kubeconfig == "" && !l.o.Force {
-		return errors.New("--kubeconfig is required to delete what bflow created on the target: give a kubeconfig with administrator rights on it, or leave its objects there with --force")
+		return errors.New(
+			"--kubeconfig is required to delete what bflow created on the target: give a kubeconfig with administrator " +
+				"rights on it, or leave its objects there with --force")
 	}
 	return nil
 }
@@ -108,7 +112,9 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 		}
 	}
 	if len(waiting) > 0 {
-		l.printNote("runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is added again", len(waiting), waiting[0].GetName())
+		l.printNote(
+			"runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is "+
+				"added again", len(waiting), waiting[0].GetName())
 	}
 	if len(holding) == 0 || l.o.Force {
 		return nil
@@ -117,7 +123,9 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 		return orphansAmong(holding)
 	}
 	if l.o.Wait <= 0 {
-		return fmt.Errorf("it has active runs: %d, %s first; its queue is stopped; wait for them with --wait, cancel them, or leave them there with --force",
+		return fmt.Errorf(
+			"it has active runs: %d, %s first; its queue is stopped; wait for them with --wait, cancel them, or leave them "+
+				"there with --force",
 			len(holding), holding[0].GetName())
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.o.Wait)
@@ -128,7 +136,8 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 // leaveTarget deletes what bflow has made on the target.
 func (l *targetRemoval) leaveTarget(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.printNote("what bflow created on the target stays there: namespace %q, service accounts and RBAC", contract.NamespaceSystem)
+		l.printNote("what bflow created on the target stays there: namespace %q, service accounts and RBAC",
+			contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {
@@ -159,7 +168,9 @@ func (l *targetRemoval) removeFromTarget(ctx context.Context) error {
 		return err
 	}
 	if was := l.s.options.Targets[l.o.Name].UID; was != found.UID {
-		return fmt.Errorf("context %q is another cluster (its kube-system is %s, and that of the target is %s); choose the right --context", far.Context, found.UID, was)
+		return fmt.Errorf(
+			"context %q is another cluster (its kube-system is %s, and that of the target is %s); choose the right --context",
+			far.Context, found.UID, was)
 	}
 	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
 		return targetObjects(l.o.Name, l.s, namespaces, true) // also the NetworkPolicies of an earlier setting

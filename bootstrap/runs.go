@@ -22,7 +22,8 @@ func (r *removal) endRuns(ctx context.Context) error {
 	ended := 0
 	for _, run := range runs {
 		if status, over := endStatus(run); !over {
-			if err := r.cluster.Merge(ctx, apply.RefOf(run), map[string]any{"spec": map[string]any{"status": status}}); err != nil {
+			if err := r.cluster.Merge(ctx, apply.RefOf(run), map[string]any{
+				"spec": map[string]any{"status": status}}); err != nil {
 				return err
 			}
 			ended++
@@ -46,7 +47,8 @@ func (r *removal) endRuns(ctx context.Context) error {
 }
 
 func isOfRun(workload *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(workload.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Kind == runKind().Kind })
+	return slices.ContainsFunc(workload.GetOwnerReferences(),
+		func(o metav1.OwnerReference) bool { return o.Kind == runKind().Kind })
 }
 
 // unheld is satisfied when an object has no finalizers.

@@ -47,8 +47,9 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 	state := State{Namespaces: s.options.Namespaces, Images: imageNames(s), Findings: []Finding{}}
 	if len(s.inventory.Parts) == 0 {
 		state.Namespaces, state.Images = []string{}, ImageNames{ByDigest: map[string]string{}, ByTag: []string{}}
-		state.Findings = append(state.Findings, Finding{Component: "bflow", Object: inventoryRef().String(), Problem: "missing",
-			Detail: "bflow is not installed here; use bflow bootstrap --single-cluster"})
+		state.Findings = append(state.Findings, Finding{Component: "bflow", Object: inventoryRef().String(),
+			Problem: "missing",
+			Detail:  "bflow is not installed here; use bflow bootstrap --single-cluster"})
 		return state, nil
 	}
 	for _, c := range s.components {
@@ -62,7 +63,8 @@ func (h *Hub) Status(ctx context.Context, o Options) (State, error) {
 		if err != nil {
 			return state, err
 		}
-		state.Components = append(state.Components, ComponentState{Name: p.Name, Version: p.Version, By: "bflow", Objects: len(p.Objects), Findings: len(found)})
+		state.Components = append(state.Components, ComponentState{Name: p.Name, Version: p.Version, By: "bflow",
+			Objects: len(p.Objects), Findings: len(found)})
 		state.Findings = append(state.Findings, found...)
 	}
 	return state, nil

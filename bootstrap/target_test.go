@@ -48,7 +48,8 @@ func farServer(t *testing.T) (*apitest.Server, string) {
 	t.Helper()
 	s := apitest.New(t)
 	identify(s)
-	for kind, namespaced := range map[string]bool{"Role": true, "RoleBinding": true, "ClusterRole": false, "ClusterRoleBinding": false} {
+	for kind, namespaced := range map[string]bool{"Role": true, "RoleBinding": true, "ClusterRole": false,
+		"ClusterRoleBinding": false} {
 		s.Serve("rbac.authorization.k8s.io/v1", kind, namespaced)
 	}
 	path, err := s.Kubeconfig(t.TempDir())
@@ -88,7 +89,8 @@ func controllers(t *testing.T, s *apitest.Server, now queuetarget.Status) {
 }
 
 func inSight() queuetarget.Status {
-	return queuetarget.Status{Up: true, Since: time.Unix(1000, 0).UTC(), Complete: true, Version: "v1.34.4", Devices: map[string]queuetarget.DeviceCount{"nvidia.com/gpu": {Total: 8, Free: 5, Foreign: 3}}}
+	return queuetarget.Status{Up: true, Since: time.Unix(1000, 0).UTC(), Complete: true, Version: "v1.34.4",
+		Devices: map[string]queuetarget.DeviceCount{"nvidia.com/gpu": {Total: 8, Free: 5, Foreign: 3}}}
 }
 
 func must(t *testing.T, err error) {
@@ -114,24 +116,28 @@ func TestTheLifeOfATarget(t *testing.T) {
 	if !strings.HasPrefix(string(first), "token-bflow-system-bflow-agent-") {
 		t.Errorf("its token is %q", first)
 	}
-	for _, p := range []string{"localqueues/far", "resourceflavors/far", "clusterqueues/far", "admissionchecks/bflow-far"} {
+	for _, p := range []string{"localqueues/far", "resourceflavors/far", "clusterqueues/far",
+		"admissionchecks/bflow-far"} {
 		if !slices.ContainsFunc(s.List("/apis/kueue"), func(have string) bool { return strings.HasSuffix(have, p) }) {
 			t.Errorf("there is no %s among %q", p, s.List("/apis/kueue"))
 		}
 	}
-	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "part", Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": "a"}}, nil); err == nil {
+	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "part", Kubeconfig: path, Version: "v1",
+		Nodes: map[string]string{"pool": "a"}}, nil); err == nil {
 		t.Error("a part of a cluster that is a target whole is another one")
 	}
 	o.Labels = nil
 	must(t, hub.AddTarget(t.Context(), o, nil)) // again
 	all, err := hub.Targets(t.Context(), "v1")
 	must(t, err)
-	if len(all) != 1 || len(all[0].Lacks) > 0 || all[0].Name != "far" || all[0].Labels["region"] != "eu" || all[0].Seen == nil || !all[0].Seen.Up {
+	if len(all) != 1 || len(all[0].Lacks) > 0 || all[0].Name != "far" || all[0].Labels["region"] != "eu" ||
+		all[0].Seen == nil || !all[0].Seen.Up {
 		t.Errorf("listed %+v", all)
 	}
 	inv, err := ReadInventory(t.Context(), hub.cluster)
 	must(t, err)
-	if len(inv.Parts["target-far"]) != 4 || inv.Settings.Versions["target-far"] != "v1" || inv.Settings.Targets["far"].Labels["region"] != "eu" {
+	if len(inv.Parts["target-far"]) != 4 || inv.Settings.Versions["target-far"] != "v1" ||
+		inv.Settings.Targets["far"].Labels["region"] != "eu" {
 		t.Errorf("the inventory is %+v", inv)
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1"}))
@@ -163,7 +169,8 @@ func TestATargetOfEarlierRightsIsSaid(t *testing.T) {
 		data[settingsKey] = strings.Replace(data[settingsKey].(string), `"lab": "`+rights, `"lab": "of an earlier version`, 1)
 	})
 	must(t, hub.Install(t.Context(), Options{Version: "v1.0.0"}))
-	if want := `target "far" lacks permissions that this version needs for runs of lab: grant them with bflow target add far --kubeconfig FILE`; !strings.Contains(said.String(), want) {
+	if want := `target "far" lacks permissions that this version needs for runs of lab: grant them with bflow target ` +
+		`add far --kubeconfig FILE`; !strings.Contains(said.String(), want) {
 		t.Errorf("%q is not among\n%s", want, said)
 	}
 	for version, want := range map[string][]string{"v1.0.0": {"lab"}, "v0.9.0": nil} {
@@ -192,7 +199,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	must(t, add("far", path))
 	s.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/r", apitest.Object{"metadata": apitest.Object{
-		"labels": apitest.Object{"bflow.dev/plan-hash": "h", "bflow.dev/target": "far"}, "finalizers": []any{"bflow.dev/release"}}})
+		"labels":     apitest.Object{"bflow.dev/plan-hash": "h", "bflow.dev/target": "far"},
+		"finalizers": []any{"bflow.dev/release"}}})
 	for _, row := range []struct {
 		name string
 		err  error
@@ -201,11 +209,17 @@ func TestWhatIsRefused(t *testing.T) {
 		{"the hub itself", add("other", herself), `is the hub itself, whose target is named "local"`},
 		{"one cluster under two names", add("other", path), `is already target "far"`},
 		{"another cluster under a name that is taken", add("far", elsewhere), "that name belongs to another cluster"},
-		{"a namespace that is none of the hub's", add("other", elsewhere, func(o *TargetOptions) { o.Namespaces = []string{"lab"} }), `namespace "lab" is not one of the hub's namespaces for runs (bench)`},
-		{"a target that is not there", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "x", Version: "v1"}), "it has far, local"},
-		{"the hub itself is not removed", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "local", Version: "v1"}), "bflow bootstrap uninstall"},
-		{"removal here only", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Version: "v1"}), "leave its objects there with --force"},
-		{"a target with runs", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1"}), "it has active runs: 1, r first"},
+		{"a namespace that is none of the hub's", add("other", elsewhere,
+			func(o *TargetOptions) { o.Namespaces = []string{"lab"} }),
+			`namespace "lab" is not one of the hub's namespaces for runs (bench)`},
+		{"a target that is not there", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "x", Version: "v1"}),
+			"it has far, local"},
+		{"the hub itself is not removed", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "local", Version: "v1"}),
+			"bflow bootstrap uninstall"},
+		{"removal here only", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Version: "v1"}),
+			"leave its objects there with --force"},
+		{"a target with runs", hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Kubeconfig: path, Version: "v1"}),
+			"it has active runs: 1, r first"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.err == nil || !strings.Contains(row.err.Error(), row.want) || strings.Contains(row.err.Error(), "\n") {
@@ -213,7 +227,8 @@ func TestWhatIsRefused(t *testing.T) {
 			}
 		})
 	}
-	policy, _, _ := unstructured.NestedString(s.Get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/far"), "spec", "stopPolicy")
+	policy, _, _ := unstructured.NestedString(s.Get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/far"), "spec",
+		"stopPolicy")
 	if policy != "Hold" {
 		t.Errorf("the queue of a target that is being removed is %q", policy)
 	}
@@ -225,7 +240,8 @@ func TestWhatIsRefused(t *testing.T) {
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far", Force: true, Version: "v1"}))
 	s.Remove("/api/v1/namespaces/bench")
 	n := len(s.Requests())
-	if err := add("far", path); err == nil || !strings.Contains(err.Error(), `namespace "bench" of the hub is gone; unregister it with bflow bootstrap namespace remove bench`) {
+	if err := add("far", path); err == nil || !strings.Contains(err.Error(),
+		`namespace "bench" of the hub is gone; unregister it with bflow bootstrap namespace remove bench`) {
 		t.Errorf("a namespace that somebody has deleted: %v", err)
 	}
 	if got := writes(s, n); len(got) > 0 {
@@ -240,17 +256,21 @@ func TestPartsOfACluster(t *testing.T) {
 	beforeThere := far.List("/")
 	controllers(t, s, inSight())
 	for _, pool := range []string{"a", "b"} {
-		must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far-" + pool, Kubeconfig: path, Version: "v1", Nodes: map[string]string{"pool": pool}, LoadNodes: map[string]string{"pool": "cpu"}}, nil))
-		notes, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bflow-system/secrets/bflow-target-far-"+pool), "metadata", "annotations")
+		must(t, hub.AddTarget(t.Context(), TargetOptions{Name: "far-" + pool, Kubeconfig: path, Version: "v1",
+			Nodes: map[string]string{"pool": pool}, LoadNodes: map[string]string{"pool": "cpu"}}, nil))
+		notes, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bflow-system/secrets/bflow-target-far-"+pool),
+			"metadata", "annotations")
 		if notes["bflow.dev/nodes"] != "pool="+pool || notes["bflow.dev/load-nodes"] != "pool=cpu" {
 			t.Errorf("its Secret says %v", notes)
 		}
 	}
-	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "more", Kubeconfig: path, Version: "v1", Nodes: map[string]string{"zone": "a"}}, nil); err == nil {
+	if err := hub.AddTarget(t.Context(), TargetOptions{Name: "more", Kubeconfig: path, Version: "v1",
+		Nodes: map[string]string{"zone": "a"}}, nil); err == nil {
 		t.Error("nodes of zone a may be of pool a")
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far-a", Kubeconfig: path, Version: "v1"}))
-	if slices.Equal(far.List("/"), beforeThere) || !strings.Contains(said.String(), `target "far-b" is a part of the same cluster`) {
+	if slices.Equal(far.List("/"), beforeThere) || !strings.Contains(said.String(),
+		`target "far-b" is a part of the same cluster`) {
 		t.Errorf("the other part lost what it needs; said\n%s", said)
 	}
 	must(t, hub.RemoveTarget(t.Context(), RemoveOptions{Name: "far-b", Kubeconfig: path, Version: "v1"}))
@@ -263,8 +283,11 @@ func TestATargetThatTheHubDoesNotReach(t *testing.T) {
 	s, hub, _ := hubServer(t)
 	_, path := farServer(t)
 	controllers(t, s, queuetarget.Status{Since: time.Unix(1000, 0), Why: "no route to host"})
-	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 3 * time.Second}, nil)
-	if err == nil || !strings.Contains(err.Error(), "cannot reach it: no route to host; its address must be reachable from pods of the hub") {
+	err := hub.AddTarget(t.Context(), TargetOptions{Name: "far", Kubeconfig: path, Version: "v1", Wait: 3 * time.Second},
+		nil)
+	if err == nil ||
+		!strings.Contains(err.Error(),
+			"cannot reach it: no route to host; its address must be reachable from pods of the hub") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -287,7 +310,8 @@ func TestADryRunOfATarget(t *testing.T) {
 
 // TestANewNamespaceGetsQueuesOfAllTargets: they are parts of the installation like any other.
 func TestANewNamespaceGetsQueuesOfAllTargets(t *testing.T) {
-	o := Options{Namespaces: []string{"bench", "lab"}, Version: "v1", Targets: map[string]TargetSettings{"far": {}, "only": {Namespaces: []string{"lab"}}}}
+	o := Options{Namespaces: []string{"bench", "lab"}, Version: "v1",
+		Targets: map[string]TargetSettings{"far": {}, "only": {Namespaces: []string{"lab"}}}}
 	var queues []string
 	for _, name := range []string{"far", "only"} {
 		for _, u := range queueOf(name, o).Objects {
@@ -307,7 +331,8 @@ func TestANewNamespaceGetsQueuesOfAllTargets(t *testing.T) {
 
 func TestNamesOfTargets(t *testing.T) {
 	for _, row := range []struct{ name, want string }{
-		{"far-1", ""}, {"local", "the hub itself"}, {"Far", "lowercase"}, {strings.Repeat("a", 41), "at most 40"}, {"", "target"},
+		{"far-1", ""}, {"local", "the hub itself"}, {"Far", "lowercase"}, {strings.Repeat("a", 41), "at most 40"},
+		{"", "target"},
 	} {
 		err := TargetOptions{Name: row.name, Kubeconfig: "f"}.Validate()
 		if row.want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), row.want) {

@@ -102,7 +102,8 @@ func seenRef(name string) apply.Ref {
 
 // credentialsOf returns what the hub keeps of a target other than its queue.
 func credentialsOf(name string) []apply.Ref {
-	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}, seenRef(name)}
+	return []apply.Ref{{Kind: "Secret", Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)},
+		seenRef(name)}
 }
 
 func readSeen(u *unstructured.Unstructured) queuetarget.Status {

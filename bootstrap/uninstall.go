@@ -64,18 +64,23 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 
 func (r *removal) run(ctx context.Context) error {
 	steps := []step{
-		{"looking for the controller that releases runs", func(ctx context.Context) error { return r.requireController(ctx, "") }},
+		{"looking for the controller that releases runs",
+			func(ctx context.Context) error { return r.requireController(ctx, "") }},
 		{"ending matrices", r.endMatrices},
 		{"ending runs", r.endRuns},
 		{"deleting targets", r.deleteTargets},
 	}
 	for _, d := range r.lastFirst() {
 		if d.DrainFirst {
-			steps = append(steps, step{"deleting objects of " + d.Name, func(ctx context.Context) error { return r.deleteInstances(ctx, d.Part) }})
+			steps = append(steps, step{"deleting objects of " + d.Name,
+				func(ctx context.Context) error { return r.deleteInstances(ctx, d.Part) }})
 		}
-		steps = append(steps, step{"deleting " + d.Name, func(ctx context.Context) error { return r.deletePart(ctx, d.Name, d.Part) }})
+		steps = append(steps, step{"deleting " + d.Name, func(ctx context.Context) error {
+			return r.deletePart(ctx, d.Name, d.Part)
+		}})
 	}
-	steps = append(steps, step{"deleting results", r.deleteResults}, step{"deleting CRDs", r.deleteDefinitions}, step{"deleting namespaces", r.deleteNamespaces})
+	steps = append(steps, step{"deleting results", r.deleteResults}, step{"deleting CRDs", r.deleteDefinitions},
+		step{"deleting namespaces", r.deleteNamespaces})
 	for _, s := range steps {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		err := s.do(ctx)
@@ -107,7 +112,9 @@ func (r *removal) deleteTargets(ctx context.Context) error {
 		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
 			return err
 		}
-		r.printNote("target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before you uninstall", name)
+		r.printNote(
+			"target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before "+
+				"you uninstall", name)
 	}
 	return nil
 }
@@ -116,7 +123,8 @@ func (r *removal) deleteTargets(ctx context.Context) error {
 // that stay are fetched.
 func (r *removal) deletePart(ctx context.Context, name, part string) error {
 	began, count := time.Now(), 0
-	for _, phase := range apply.DeletePhases(r.soleRefs(part, func(ref apply.Ref) bool { return !isDefinition(ref) && !r.servesResults(ref) })) {
+	for _, phase := range apply.DeletePhases(r.soleRefs(part,
+		func(ref apply.Ref) bool { return !isDefinition(ref) && !r.servesResults(ref) })) {
 		deleted, err := r.remove(ctx, phase)
 		if err != nil {
 			return err
@@ -216,7 +224,8 @@ func (r *removal) deleteNamespaces(ctx context.Context) error {
 	home := apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem}
 	var all []Entry
 	for _, entries := range r.inventory.Parts {
-		all = append(all, slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !isNamespace(e.Ref) || e.Ref == home })...)
+		all = append(all, slices.DeleteFunc(slices.Clone(entries),
+			func(e Entry) bool { return !isNamespace(e.Ref) || e.Ref == home })...)
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return a.Compare(b.Ref) })
 	var going []apply.Ref
@@ -286,7 +295,9 @@ func (r *removal) printWhatStays(left Inventory) {
 			r.printNote("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
 		}
 	}
-	r.printNote("the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete results as well",
+	r.printNote(
+		"the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete "+
+			"results as well",
 		contract.NamespaceSystem)
 }
 

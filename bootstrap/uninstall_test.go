@@ -108,10 +108,14 @@ func filledHub(t *testing.T) (*apitest.Server, *Hub, *strings.Builder) {
 	crd := func(name string) Entry {
 		return Entry{Ref: apply.Ref{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: name}}
 	}
-	inv := Inventory{Settings: Settings{Namespaces: []string{"bench"}, Versions: map[string]string{partBflow: "v1"}}, Parts: map[string][]Entry{
-		partBflow:  {namespace("bflow-system"), namespace("bench"), account("bflow-load"), account("bflow-runner"), {Ref: inventoryRef()}},
-		partTekton: {namespace("tekton-pipelines"), crd("pipelineruns.tekton.dev"), crd("tasks.tekton.dev"), {Ref: apply.Ref{Group: "apps", Kind: "Deployment", Namespace: "tekton-pipelines", Name: "tekton-pipelines-controller"}}},
-	}}
+	inv := Inventory{Settings: Settings{Namespaces: []string{"bench"}, Versions: map[string]string{partBflow: "v1"}},
+		Parts: map[string][]Entry{
+			partBflow: {namespace("bflow-system"), namespace("bench"), account("bflow-load"), account("bflow-runner"),
+				{Ref: inventoryRef()}},
+			partTekton: {namespace("tekton-pipelines"), crd("pipelineruns.tekton.dev"), crd("tasks.tekton.dev"),
+				{Ref: apply.Ref{Group: "apps", Kind: "Deployment", Namespace: "tekton-pipelines",
+					Name: "tekton-pipelines-controller"}}},
+		}}
 	object, err := inv.Object()
 	must(t, err)
 	s.Put("/api/v1/namespaces/bflow-system/configmaps/bflow-inventory", object.Object)
@@ -142,25 +146,32 @@ func TestAnUninstallationLeavesNothingOfOurs(t *testing.T) {
 
 func TestAnUninstallationKeepsWhatIsOfOthers(t *testing.T) {
 	for _, row := range []struct{ name, object, path, stays, says string }{
-		{"a Trigger in Tekton's namespace", "apiVersion: triggers.tekton.dev/v1beta1\nkind: EventListener\nmetadata: {name: theirs, namespace: tekton-pipelines}",
+		{"a Trigger in Tekton's namespace",
+			"apiVersion: triggers.tekton.dev/v1beta1\nkind: EventListener\nmetadata: {name: theirs, namespace: " +
+				"tekton-pipelines}",
 			"/tekton-pipelines/eventlisteners/theirs", "tekton-pipelines", `EventListener "theirs"`},
 		{"a ConfigMap there", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: tekton-pipelines}",
 			"/tekton-pipelines/configmaps/theirs", "tekton-pipelines", `ConfigMap "theirs"`},
-		{"an object of a kind that nobody has heard of", "apiVersion: example.com/v7\nkind: Widget\nmetadata: {name: theirs, namespace: bench}",
+		{"an object of a kind that nobody has heard of",
+			"apiVersion: example.com/v7\nkind: Widget\nmetadata: {name: theirs, namespace: bench}",
 			"/bench/widgets/theirs", "bench", `Widget "theirs"`},
 		{"a volume beside runs", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: theirs, namespace: bench}",
 			"/bench/persistentvolumeclaims/theirs", "bench", `PersistentVolumeClaim "theirs"`},
-		{"a Secret beside runs", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}", "/bench/secrets/theirs", "bench", `Secret "theirs"`},
+		{"a Secret beside runs", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}",
+			"/bench/secrets/theirs", "bench", `Secret "theirs"`},
 		{"a Secret whose owner is of a kind that is lost",
-			"apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench, ownerReferences: [{apiVersion: lost.example/v1, kind: Thing, name: x, uid: u}]}",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench, ownerReferences: [{apiVersion: " +
+				"lost.example/v1, kind: Thing, name: x, uid: u}]}",
 			"/bench/secrets/theirs", "bench", `Secret "theirs"`},
 		{"a Secret beside the controller", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bflow-system}",
 			"/bflow-system/secrets/theirs", "bflow-system", `Secret "theirs"`},
 		{"the account of another hub, whose target this is", "apiVersion: v1\nkind: ServiceAccount\n" +
-			"metadata: {name: bflow-agent, namespace: bflow-system, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/hub: another}}",
+			"metadata: {name: bflow-agent, namespace: bflow-system, labels: {app.kubernetes.io/managed-by: bflow, " +
+			"bflow.dev/hub: another}}",
 			"/bflow-system/serviceaccounts/bflow-agent", "bflow-system", `ServiceAccount "bflow-agent"`},
 		{"a model server of another hub, whose target this is", "apiVersion: apps/v1\nkind: Deployment\n" +
-			"metadata: {name: engine, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/run: theirs, bflow.dev/hub: another}}",
+			"metadata: {name: engine, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/run: " +
+			"theirs, bflow.dev/hub: another}}",
 			"/bench/deployments/engine", "bench", `Deployment "engine"`},
 		{"a Task elsewhere", "apiVersion: tekton.dev/v1\nkind: Task\nmetadata: {name: theirs, namespace: lab}",
 			"/lab/tasks/theirs", "/customresourcedefinitions/tasks.tekton.dev", `others have objects of it: Task "theirs"`},
@@ -196,7 +207,8 @@ func TestResultsThatStayCanBeFetched(t *testing.T) {
 	s, hub, said := filledHub(t)
 	s.Add(t, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: theirs, namespace: bench}")
 	must(t, hub.Uninstall(t.Context(), UninstallOptions{}))
-	want := []string{"configmaps/plan", "persistentvolumeclaims/of-r", "persistentvolumeclaims/theirs", "serviceaccounts/bflow-load",
+	want := []string{"configmaps/plan", "persistentvolumeclaims/of-r", "persistentvolumeclaims/theirs",
+		"serviceaccounts/bflow-load",
 		"pipelineruns/r", "taskruns/r-provision"}
 	if got := names(s, "/namespaces/bench/"); !slices.Equal(got, want) {
 		t.Errorf("left in the namespace of runs: %q, want %q", got, want)
@@ -207,7 +219,8 @@ func TestResultsThatStayCanBeFetched(t *testing.T) {
 	if got := names(s, "/namespaces/tekton-pipelines"); len(got) > 0 {
 		t.Errorf("Tekton's namespace is there: %q", got)
 	}
-	for _, says := range []string{"bflow fetch RUN -n bench", "it holds data of runs", `others have objects in it: PersistentVolumeClaim "theirs"`} {
+	for _, says := range []string{"bflow fetch RUN -n bench", "it holds data of runs",
+		`others have objects in it: PersistentVolumeClaim "theirs"`} {
 		if !strings.Contains(said.String(), says) {
 			t.Errorf("%q is not among\n%s", says, said)
 		}
@@ -218,7 +231,8 @@ func TestOnlyResultsOfRunsAreAskedAbout(t *testing.T) {
 	s, hub, _ := filledHub(t)
 	s.Add(t, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: theirs, namespace: bench}")
 	asked := ""
-	must(t, hub.Uninstall(t.Context(), UninstallOptions{Ask: func(question string) bool { asked = question; return false }}))
+	must(t, hub.Uninstall(t.Context(), UninstallOptions{
+		Ask: func(question string) bool { asked = question; return false }}))
 	if asked != "1 runs, 1 volumes with results would go as well. Delete that too?" {
 		t.Errorf("asked %q", asked)
 	}
@@ -234,7 +248,9 @@ func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
 		return 0, ""
 	})
 	must(t, hub.Uninstall(t.Context(), UninstallOptions{Data: true}))
-	if s.Get("/api/v1/namespaces/tekton-pipelines") == nil || !strings.Contains(said.String(), `Namespace "tekton-pipelines" stays: looking into namespace "tekton-pipelines": listing widgets.example.com`) {
+	if s.Get("/api/v1/namespaces/tekton-pipelines") == nil ||
+		!strings.Contains(said.String(),
+			`Namespace "tekton-pipelines" stays: looking into namespace "tekton-pipelines": listing widgets.example.com`) {
 		t.Errorf("said\n%s", said)
 	}
 	if s.Get("/api/v1/namespaces/bench") != nil {

@@ -6,8 +6,9 @@ import (
 	"bflow.dev/bflow/load/shape"
 )
 
-// NativeBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package spec of
-// the generator, which lists them; the rules between its fields are Check, and what a plan has of it is Translate's.
+// NativeBlock is the native load block. Its struct tags drive the decoder, the explanations and the schema of package
+// spec of the generator, which lists them; the rules between its fields are Check, and what a plan has of it is
+// Translate's.
 type NativeBlock struct {
 	API    NativeAPI     `json:"api,omitempty" doc:"how requests are sent"`
 	Data   NativeData    `json:"data,omitempty" doc:"prompts and outputs"`

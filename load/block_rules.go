@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// Check finds stages that never end or mix shapes, and lengths that cannot be drawn: every rule between fields, but for the
-// source of prompts, which an axis of a matrix may still name. Paths are relative to the block.
+// Check finds stages that never end or mix shapes, and lengths that cannot be drawn: every rule between fields, but for
+// the source of prompts, which an axis of a matrix may still name. Paths are relative to the block.
 func (b *NativeBlock) Check() (out problem.Findings) {
 	if b == nil {
 		return nil

@@ -36,7 +36,8 @@ type row struct {
 
 func (r row) source(file string) tool.Source {
 	src := tool.Source{
-		Tool: toolOf(r.Tool), Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile", Model: "acme/tiny-1b",
+		Tool: toolOf(r.Tool), Runner: r.Runner, Venv: r.Venv, Submitted: r.Submitted, Env: r.Env, Name: "profile",
+		Model: "acme/tiny-1b",
 		Block: tool.Block{File: file, Path: "block", Node: &r.Block},
 	}
 	if r.Block.Kind == 0 {
@@ -95,7 +96,8 @@ func (r row) print(out *bytes.Buffer, file string) {
 	}
 	m := tr.Measurement
 	parts := map[string]any{
-		"api": m.API, "data": m.Data, "env": m.Env, "external": m.External, "labels": m.Labels, "runner": m.Runner, "search": m.Search, "slo": tr.SLO, "record": m.Record,
+		"api": m.API, "data": m.Data, "env": m.Env, "external": m.External, "labels": m.Labels, "runner": m.Runner,
+		"search": m.Search, "slo": tr.SLO, "record": m.Record,
 	}
 	show := r.Show
 	if show == nil {
@@ -169,7 +171,8 @@ func TestBlanksSetNothing(t *testing.T) {
 			"constraint: [{kind: max_duration, seconds: 5}, {kind: max_error_rate, rate: 0.5, window: BLANK}]}"},
 		{"a length", guidellm.Name, "{profile: {kind: constant, rate: 5}, data: {prompt_tokens: BLANK}, " +
 			"constraint: [{kind: max_duration, seconds: 5}]}"},
-		{"a rate", inferenceperf.Name, "{load: {type: constant, stages: [{rate: BLANK, duration: 3}]}, data: {type: random}}"},
+		{"a rate", inferenceperf.Name,
+			"{load: {type: constant, stages: [{rate: BLANK, duration: 3}]}, data: {type: random}}"},
 		{"a concurrency", aiperf.Name, "{endpoint_type: chat, concurrency: BLANK, request_count: 5, isl: 3}"},
 		{"a number of prompts", vllmbench.Name, "{num-prompts: BLANK, dataset-name: random}"},
 	} {
@@ -195,7 +198,8 @@ func TestBlanksSetNothing(t *testing.T) {
 
 func TestABlankEntryOfAListOfNumbersIsRefused(t *testing.T) {
 	block := parse(t, `{profile: constant, rate: [1, ""], max_seconds: 3, data: [{prompt_tokens: 3}]}`)
-	_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{}, Name: "p", Block: tool.Block{Path: "block", Node: block}})
+	_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{}, Name: "p",
+		Block: tool.Block{Path: "block", Node: block}})
 	if err := problems.Err(); err == nil || !strings.Contains(err.Error(), `block.rate[1]: want a number, found ""`) {
 		t.Errorf("got %v, want an error about the entry", err)
 	}

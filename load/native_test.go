@@ -48,7 +48,8 @@ func readOverride(l *tool.OverrideLayer) problem.List {
 	if found.Err() != nil {
 		return found
 	}
-	set, found := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, "experiment.yaml", []byte(text+"  overrides: {benchmark: "+line+"}\n"))
+	set, found := spec.LoadBytes(spec.Options{Shipped: profiles.FS}, "experiment.yaml",
+		[]byte(text+"  overrides: {benchmark: "+line+"}\n"))
 	if found.Err() == nil {
 		l.BenchmarkOverrides = set.Experiments[0].Spec.Overrides.Benchmark
 	}

@@ -20,7 +20,8 @@ var unknownKey = regexp.MustCompile(`unknown field|takes no "`)
 // known reports what a translation says of key, where it says that it does not know it.
 func known(t *testing.T, name, key, block string) {
 	t.Helper()
-	_, problems := tool.Translate(tool.Source{Tool: toolOf(name), Name: "p", Block: tool.Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
+	_, problems := tool.Translate(tool.Source{Tool: toolOf(name), Name: "p",
+		Block: tool.Block{File: "p.yaml", Path: "b", Node: parse(t, block)}})
 	for _, p := range problems {
 		if unknownKey.MatchString(p.Text) && strings.Contains(p.Text, fmt.Sprintf("%q", key)) {
 			t.Errorf("%s: %s\n%s", key, p.Error(), block)
@@ -62,13 +63,19 @@ func TestEveryKeyOfGuideLLMsProfilesIsKnown(t *testing.T) {
 // The same for all that surrounds the profile.
 func TestEveryKeyOfGuideLLMIsKnown(t *testing.T) {
 	places := map[string]string{
-		"Backend": `{backend: {kind: %s, %s: 7}}`, "Constraint": `{constraint: [{kind: %s, %s: 7}]}`, "Loader": `{data_loader: {kind: %s, %s: 7}}`,
-		"Tokenizer": `{tokenizer: {kind: %s, %s: 7}}`, "Random": `{seed: {kind: %s, %s: 7}}`, "Metrics": `{metrics: {kind: %s, %s: 7}}`,
-		"Output": `{output: [{kind: %s, %s: 7}]}`, "Mapper": `{data_column_mapper: {kind: %s, %s: 7}}`, "Finalizer": `{data_finalizer: {kind: %s, %s: 7}}`,
-		"Encoder": `{data_preprocessor: [{kind: %s, %s: 7}]}`, "Pivot": `{data_preprocessor: [{kind: %s, %s: 7}]}`, "Extractor": `{data_preprocessor: [{kind: %s, %s: 7}]}`,
-		"Data": `{data: [{kind: %s, %s: 7}]}`, "TraceFormat": `{data: [{kind: %s, %s: 7}]}`, "Profile": `{profile: {kind: %s, %s: 7}}`,
+		"Backend": `{backend: {kind: %s, %s: 7}}`, "Constraint": `{constraint: [{kind: %s, %s: 7}]}`,
+		"Loader":    `{data_loader: {kind: %s, %s: 7}}`,
+		"Tokenizer": `{tokenizer: {kind: %s, %s: 7}}`, "Random": `{seed: {kind: %s, %s: 7}}`,
+		"Metrics": `{metrics: {kind: %s, %s: 7}}`,
+		"Output":  `{output: [{kind: %s, %s: 7}]}`, "Mapper": `{data_column_mapper: {kind: %s, %s: 7}}`,
+		"Finalizer": `{data_finalizer: {kind: %s, %s: 7}}`,
+		"Encoder":   `{data_preprocessor: [{kind: %s, %s: 7}]}`, "Pivot": `{data_preprocessor: [{kind: %s, %s: 7}]}`,
+		"Extractor": `{data_preprocessor: [{kind: %s, %s: 7}]}`,
+		"Data":      `{data: [{kind: %s, %s: 7}]}`, "TraceFormat": `{data: [{kind: %s, %s: 7}]}`,
+		"Profile": `{profile: {kind: %s, %s: 7}}`,
 	}
-	order := []string{"Backend", "Constraint", "Loader", "Tokenizer", "Random", "Metrics", "Output", "Mapper", "Finalizer", "Encoder", "Pivot", "Extractor", "TraceFormat", "Profile", "Data"}
+	order := []string{"Backend", "Constraint", "Loader", "Tokenizer", "Random", "Metrics", "Output", "Mapper", "Finalizer",
+		"Encoder", "Pivot", "Extractor", "TraceFormat", "Profile", "Data"}
 	for name, class := range readJSON[map[string]struct{ Kinds, Keys []string }](t, "guidellm-0.8.1-keys.json") {
 		for _, kind := range class.Kinds {
 			for _, key := range class.Keys {
@@ -85,7 +92,8 @@ func TestEveryKeyOfGuideLLMIsKnown(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range readJSON[map[string]struct{ Kinds, Keys []string }](t, "guidellm-0.8.1-keys.json")["BenchmarkArgs"].Keys {
+	for _, key := range readJSON[map[string]struct{ Kinds, Keys []string }](t,
+		"guidellm-0.8.1-keys.json")["BenchmarkArgs"].Keys {
 		known(t, guidellm.Name, key, fmt.Sprintf(`{%s: {}}`, key))
 	}
 }

@@ -24,14 +24,20 @@ const secretText = "sk-very-secret"
 
 func TestCredentialsLeaveTheBlock(t *testing.T) {
 	for _, r := range []struct{ name, tool, block string }{
-		{"guidellm: a key of the backend", guidellm.Name, `{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a backend written as JSON", guidellm.Name, `{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
-		{"guidellm: a header", guidellm.Name, `{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
-		{"aiperf: a header as text", aiperf.Name, `{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
+		{"guidellm: a key of the backend", guidellm.Name,
+			`{backend: {api_key: KEY, server_history: true}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a backend written as JSON", guidellm.Name,
+			`{backend: '{"api_key": "KEY", "server_history": true}', constraint: [{kind: max_requests, count: 5}]}`},
+		{"guidellm: a header", guidellm.Name,
+			`{backend: {extras: {headers: {authorization: Bearer KEY}}}, constraint: [{kind: max_requests, count: 5}]}`},
+		{"aiperf: a header as text", aiperf.Name,
+			`{endpoint_type: chat, public_dataset: x, header: ["Authorization: Bearer KEY", "a: b"]}`},
 		{"aiperf: its key", aiperf.Name, `{endpoint_type: chat, isl: 3, api_key: KEY}`},
-		{"inference-perf: its key", inferenceperf.Name, `{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
+		{"inference-perf: its key", inferenceperf.Name,
+			`{server: {api_key: KEY}, load: {type: trace_session_replay}, data: {type: mock_data}}`},
 		{"vllm-bench: a header as text", vllmbench.Name, `{header: ["Authorization=Bearer KEY"], dataset-name: sonnet}`},
-		{"native: a header", load.Native, `{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
+		{"native: a header", load.Native,
+			`{api: {headers: {Authorization: Bearer KEY}}, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}`},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			tr := translateText(t, r.tool, strings.ReplaceAll(r.block, "KEY", secretText))
@@ -45,7 +51,8 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 			if text := string(b) + fmt.Sprint(tr.Secrets); strings.Contains(text, secretText) {
 				t.Errorf("the credential is in %s", text)
 			}
-			if ref := tr.Measurement.API.APIKeySecret; ref == nil || ref.Name != tr.Secrets[0].Name || ref.Key != tr.Secrets[0].Key {
+			if ref := tr.Measurement.API.APIKeySecret; ref == nil || ref.Name != tr.Secrets[0].Name ||
+				ref.Key != tr.Secrets[0].Key {
 				t.Errorf("the measurement names secret %v, want %v", ref, tr.Secrets)
 			}
 		})
@@ -54,8 +61,10 @@ func TestCredentialsLeaveTheBlock(t *testing.T) {
 
 // TestAnAddressInTheBlockOfAToolIsTakenOut: the tool gets it back from its Secret.
 func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
-	block := strings.ReplaceAll(`{dataset-name: custom, dataset-path: "https://me:KEY@h.example/x.jsonl"}`, "KEY", secretText)
-	tr, problems := tool.Translate(tool.Source{Tool: vllmbench.Tool{}, Runner: tool.RunnerExternal, Name: "p", Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	block := strings.ReplaceAll(`{dataset-name: custom, dataset-path: "https://me:KEY@h.example/x.jsonl"}`, "KEY",
+		secretText)
+	tr, problems := tool.Translate(tool.Source{Tool: vllmbench.Tool{}, Runner: tool.RunnerExternal, Name: "p",
+		Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +91,8 @@ func TestAnAddressInTheBlockOfAToolIsTakenOut(t *testing.T) {
 
 func translateText(t *testing.T, name, block string) tool.Translation {
 	t.Helper()
-	tr, problems := translate(tool.Source{Tool: toolOf(name), Name: "p", Venv: "/opt/venv", Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
+	tr, problems := translate(tool.Source{Tool: toolOf(name), Name: "p", Venv: "/opt/venv",
+		Block: tool.Block{File: "p.yaml", Path: "spec", Node: parse(t, block)}})
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +111,14 @@ func parse(t *testing.T, text string) *yaml.Node {
 func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 	for _, r := range []struct{ name, block, want string }{
 		{"an alias that contains itself", "&a {data: *a}", "nested deeper than 40 levels"},
-		{"a bomb of aliases", "{a: &a [1,1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], e: [*d]}", "holds more than 10000 values"},
+		{"a bomb of aliases",
+			"{a: &a [1,1,1,1,1,1,1,1,1,1], b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], " +
+				"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], e: [*d]}", "holds more than 10000 values"},
 		{"a long list", "{data: [" + strings.Repeat("1,", 1001) + "]}", "a list of 1001 entries: the limit is 1000"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{}, Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
+			_, problems := tool.Translate(tool.Source{Tool: guidellm.Tool{},
+				Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: parse(t, r.block)}})
 			if err := problems.Err(); err == nil || !strings.Contains(err.Error(), r.want) {
 				t.Errorf("got %v, want %q", err, r.want)
 			}
@@ -114,7 +127,9 @@ func TestBlocksBeyondTheLimitsAreRefused(t *testing.T) {
 }
 
 func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
-	src := tool.Source{Tool: toolOf(load.Native), Lenient: true, Block: tool.Block{File: "p.yaml", Path: "spec.load", Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
+	src := tool.Source{Tool: toolOf(load.Native), Lenient: true,
+		Block: tool.Block{File: "p.yaml", Path: "spec.load",
+			Node: parse(t, "{dat: 1, data: {input: 3}, stages: [{rate: 1, duration: 3s}]}")}}
 	problems := readNative(&src, true)
 	_, more := tool.Translate(src)
 	problems = append(problems, more...)
@@ -127,8 +142,12 @@ func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
 }
 
 func TestTheSameBlockTranslatesTheSameTwice(t *testing.T) {
-	node := parse(t, `{profile: {kind: concurrent, streams: [2, 4]}, data: "prompt_tokens=3,prefix_tokens=2,prefix_count=2*concurrency", constraint: [{kind: max_requests, count: 3*concurrency}]}`)
-	src := tool.Source{Tool: guidellm.Tool{}, Name: "p", Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
+	node := parse(t,
+		`{profile: {kind: concurrent, streams: [2, 4]}, data: `+
+			`"prompt_tokens=3,prefix_tokens=2,prefix_count=2*concurrency", constraint: [{kind: max_requests, count: `+
+			`3*concurrency}]}`)
+	src := tool.Source{Tool: guidellm.Tool{}, Name: "p",
+		Block: tool.Block{File: "p.yaml", Path: "spec.guidellm", Node: node}}
 	first, _ := tool.Translate(src)
 	second, _ := tool.Translate(src)
 	if a, b := line(first), line(second); a != b {

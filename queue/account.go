@@ -28,8 +28,10 @@ func (a *Admission) accountWait(ctx context.Context, pr *tektonv1.PipelineRun) (
 		}
 		if !marked {
 			a.line.stepOut(pr.UID)
-			return blockedRetryInterval, a.explain(ctx, pr, "WrongAccount", fmt.Sprintf("its tasks ask for ServiceAccount %s, which is not there or not marked for runs; "+
-				"whoever may change it can say kubectl label serviceaccount %s -n %s %s=true", name, name, pr.Namespace, contract.LabelForRuns))
+			return blockedRetryInterval, a.explain(ctx, pr, "WrongAccount",
+				fmt.Sprintf("its tasks ask for ServiceAccount %s, which is not there or not marked for runs; "+
+					"whoever may change it can say kubectl label serviceaccount %s -n %s %s=true", name, name, pr.Namespace,
+					contract.LabelForRuns))
 		}
 	}
 	return 0, nil

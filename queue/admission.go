@@ -34,7 +34,8 @@ import (
 )
 
 const (
-	accessPollInterval   = 20 * time.Millisecond  // for credentials that are being made: a target that is near answers by then
+	// for credentials that are being made: a target that is near answers by then
+	accessPollInterval   = 20 * time.Millisecond
 	conflictRetryDelay   = 200 * time.Millisecond // for a change that met another one
 	blockedRetryInterval = 10 * time.Second       // for a run whose account or credentials are missing
 	refusedRetryInterval = 10 * time.Minute       // for a run whose every change the API server refuses
@@ -44,16 +45,17 @@ const (
 
 // Options of the admission of runs.
 type Options struct {
-	Targets  *target.Registry
-	Access   *access.Keeper // nil = one of its own
-	Metrics  *metrics.Metrics
-	Log      *slog.Logger
-	Clock    clock.Clock
-	Live     client.Reader // past the cache; nil = the client
-	Gate     Gate          // nil = every admitted run may start
-	Locks    Locks         // nil = runs need no lock
-	Hub      string        // identity of this hub, for the history of locks
-	Prebuilt bool          // a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+	Targets *target.Registry
+	Access  *access.Keeper // nil = one of its own
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	Clock   clock.Clock
+	Live    client.Reader // past the cache; nil = the client
+	Gate    Gate          // nil = every admitted run may start
+	Locks   Locks         // nil = runs need no lock
+	Hub     string        // identity of this hub, for the history of locks
+	// a Kueue that manages pods is installed: runs carry no queue label, and their Workloads are made here
+	Prebuilt bool
 }
 
 // Admission queues runs and lets them start.
@@ -99,11 +101,13 @@ func SetupAdmission(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		do         reconcile.Func
 	}{
 		{"intake", oldestFirst{a.line}, oldestFirst{a.line}.in(a.client), 1, a.Enter}, // more would mix up the order of runs
-		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(a.client)), parallel, a.Go},
+		{"admission", &handler.EnqueueRequestForObject{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(a.client)),
+			parallel, a.Go},
 	} {
 		err := ctrl.NewControllerManagedBy(mgr).Named(part.name).
 			Watches(&tektonv1.PipelineRun{}, part.runs).
-			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &tektonv1.PipelineRun{})).
+			Watches(&kueue.Workload{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+				&tektonv1.PipelineRun{})).
 			Watches(&corev1.Namespace{}, part.namespaces, builder.WithPredicates(watch.Enabled())).
 			WithOptions(controller.Options{MaxConcurrentReconciles: part.workers, RateLimiter: watch.Backoff()}).
 			Complete(part.do)
@@ -171,7 +175,8 @@ func ofAll(err error) bool {
 }
 
 // join does for a run, and for one that is gone, what is next.
-func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun, entering bool) (ctrl.Result, error) {
+func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.PipelineRun,
+	entering bool) (ctrl.Result, error) {
 	queued := entering && run.Queue(pr) != ""
 	if pr.UID != "" {
 		ready, err := a.prepare(ctx, pr)
@@ -201,7 +206,8 @@ func (a *Admission) join(ctx context.Context, req ctrl.Request, pr *tektonv1.Pip
 	case err != nil && waited && isRefusal(err):
 		return ctrl.Result{}, a.deactivate(ctx, pr, err)
 	case err != nil && waited && apierrors.IsForbidden(err):
-		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit", "The controller may not let it start, and tries again: %v", err)
+		a.events.Eventf(pr, nil, corev1.EventTypeWarning, "StartForbidden", "Admit",
+			"The controller may not let it start, and tries again: %v", err)
 	case err == nil && waited && !j.IsPending() && j.Annotations[contract.AnnotationAdmitted] != "":
 		a.reportStart(ctx, j.PipelineRun)
 	case err == nil && waited:
@@ -295,7 +301,8 @@ func (a *Admission) isSettled(ctx context.Context, pr *tektonv1.PipelineRun) (bo
 	if err != nil {
 		return false, err
 	}
-	return wl == nil || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) && len(wl.Finalizers) == 0, nil
+	return wl == nil || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) &&
+		len(wl.Finalizers) == 0, nil
 }
 
 // accessWait is how long an admitted run waits for access to its target, which may have to be asked for it. One that
@@ -335,7 +342,8 @@ func targetOf(wl *kueue.Workload, pr *tektonv1.PipelineRun) string {
 func (a *Admission) reportStart(ctx context.Context, pr *tektonv1.PipelineRun) {
 	if wl, err := a.workload(ctx, pr); err == nil && wl != nil {
 		if reserved := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
-			a.opts.Metrics.Admission.WithLabelValues(run.Target(pr)).Observe(a.opts.Clock.Since(reserved.LastTransitionTime.Time).Seconds())
+			a.opts.Metrics.Admission.WithLabelValues(run.Target(pr)).Observe(
+				a.opts.Clock.Since(reserved.LastTransitionTime.Time).Seconds())
 		}
 	}
 	waited := a.opts.Clock.Since(pr.CreationTimestamp.Time)
@@ -370,7 +378,8 @@ func (a *Admission) deactivate(ctx context.Context, pr *tektonv1.PipelineRun, ca
 
 func (a *Admission) workload(ctx context.Context, pr *tektonv1.PipelineRun) (*kueue.Workload, error) {
 	workloads := &kueue.WorkloadList{}
-	err := a.client.List(ctx, workloads, client.InNamespace(pr.Namespace), jobframework.OwnerReferenceIndexFieldMatcher(gvk(), pr.Name))
+	err := a.client.List(ctx, workloads, client.InNamespace(pr.Namespace),
+		jobframework.OwnerReferenceIndexFieldMatcher(gvk(), pr.Name))
 	if err != nil || len(workloads.Items) == 0 {
 		return nil, err
 	}

@@ -95,7 +95,8 @@ func (a *Admission) bound(
 	case !waits(pr) || err == nil && result.IsZero():
 		a.failed.forget(req.NamespacedName)
 		return result, err
-	case err == nil && result.RequeueAfter <= conflictRetryDelay, err != nil && passing(err): // nothing is known of the next try
+	case err == nil && result.RequeueAfter <= conflictRetryDelay, err != nil && passing(err):
+		// nothing is known of the next try
 		return result, err
 	case err != nil:
 		why = strings.TrimPrefix(err.Error(), fmt.Sprintf("starting run %q: ", pr.Name))
@@ -106,7 +107,8 @@ func (a *Admission) bound(
 		return result, err
 	}
 	failing := a.failed.add(req.NamespacedName, pr.UID, a.opts.Clock.Now())
-	if failing >= startFailureReportDelay && err != nil { // what the run cannot be told, because that is refused too, its events say later
+	if failing >= startFailureReportDelay && err != nil {
+		// what the run cannot be told, because that is refused too, its events say later
 		_ = a.explain(ctx, pr, "StartFailed", api.TruncateEventMessage(cannotStart+why))
 	}
 	within := startGracePeriod

@@ -193,7 +193,8 @@ func TestARunThatWasSentBackIsTriedAgainEachMinuteAndHoldsItsQuotaForSeconds(t *
 		w.lookUntil("it is admitted again", func() bool { return w.held() > 0 })
 		again := w.Clock.Now()
 		w.lookUntil("it gives its quota back again", func() bool { return w.held() == 0 })
-		if away, held := again.Sub(since), w.Clock.Since(again); away < 40*time.Second || away > time.Minute || held > 30*time.Second {
+		if away, held := again.Sub(since), w.Clock.Since(again); away < 40*time.Second || away > time.Minute ||
+			held > 30*time.Second {
 			t.Errorf("it stayed away for %s and held its quota for %s, want 45 s and some seconds", away, held)
 		}
 	}

@@ -56,13 +56,15 @@ func TestACancelBetweenTwoAttemptsIsHonoured(t *testing.T) {
 			if row.comes != nil && !came {
 				t.Fatal("the cancel never came")
 			}
-			if next := w.Run("a").Annotations[run.AnnotationNext]; next != retry.None || w.held() != 0 || w.has("a-a2") != row.made {
+			if next := w.Run("a").Annotations[run.AnnotationNext]; next != retry.None || w.held() != 0 ||
+				w.has("a-a2") != row.made {
 				t.Errorf("next attempt %q:\n%s", next, w.snapshot(false))
 			}
 			if !row.made {
 				return
 			}
-			if pr := w.Run("a-a2"); pr.Spec.Status != tektonv1.PipelineRunSpecStatusCancelled || run.Started(pr) || !run.Cancelling(pr) {
+			if pr := w.Run("a-a2"); pr.Spec.Status != tektonv1.PipelineRunSpecStatusCancelled || run.Started(pr) ||
+				!run.Cancelling(pr) {
 				t.Errorf("the next attempt goes on: %q, annotations %v", pr.Spec.Status, pr.Annotations)
 			}
 		})

@@ -29,7 +29,7 @@
 //	  events.k8s.io      events                          create patch
 //	in its own namespace
 //	  coordination.k8s.io leases                         get create update
-//	  ""                 secrets                         list watch patch   (credentials of targets; patch: the next token)
+//	  ""                 secrets                         list watch patch   (of targets; patch: the next token)
 //	  ""                 secrets                         create delete      (what tokens for Prometheus are bound to)
 //	  ""                 configmaps                      create patch       (what is seen of each target)
 //	  ""                 serviceaccounts/token           create             (of contract.AccountMetrics only)

@@ -19,7 +19,8 @@ import (
 
 // enter looks at one run, as the intake does.
 func (w *world) enter(name string) error {
-	_, err := w.admission.Enter(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}})
+	_, err := w.admission.Enter(w.T.Context(), ctrl.Request{
+		NamespacedName: types.NamespacedName{Namespace: ns, Name: name}})
 	return err
 }
 

@@ -40,7 +40,8 @@ func (w *world) disconnect() (back func(), sweeper *release.Sweeper) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	opts := release.Options{Targets: target.NewRegistry(w.local(live)), Access: w.opts.Access, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: w.Clock, Hub: "hub"}
+	opts := release.Options{Targets: target.NewRegistry(w.local(live)), Access: w.opts.Access, Metrics: m,
+		Log: slog.New(slog.DiscardHandler), Clock: w.Clock, Hub: "hub"}
 	w.release = release.NewReconciler(w.Client, w.Client, w.events, opts)
 	return func() { gone = false }, release.NewSweeper(w.Client, w.Client, opts)
 }
@@ -80,7 +81,8 @@ func TestATargetThatDoesNotAnswerKeepsAQuotaForTenMinutesAndIsCleanedWhenItIsBac
 	back, sweeper := w.disconnect()
 	w.EditRun("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	w.rounds(5)
-	if pr := w.Run("a"); run.Released(pr) || w.held() != 4 || !strings.Contains(pr.Annotations[contract.AnnotationReason], "no route to host") {
+	if pr := w.Run("a"); run.Released(pr) || w.held() != 4 ||
+		!strings.Contains(pr.Annotations[contract.AnnotationReason], "no route to host") {
 		t.Fatalf("quota %d, reason %q", w.held(), w.Run("a").Annotations[contract.AnnotationReason])
 	}
 	w.Clock.Step(11 * time.Minute)
@@ -114,7 +116,8 @@ func TestCancelledByForceARunGivesItsQuotaBackAtOnce(t *testing.T) {
 		pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
 	})
 	w.rounds(5)
-	if !run.Released(w.Run("a")) || w.held() != 0 || w.dirty() != "bench/a" || !w.saw("ForcedRelease") || w.saw("StartedFinish") {
+	if !run.Released(w.Run("a")) || w.held() != 0 || w.dirty() != "bench/a" || !w.saw("ForcedRelease") ||
+		w.saw("StartedFinish") {
 		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
 	}
 }
@@ -186,7 +189,8 @@ func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
 	back()
 	w.EditRun("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled })
 	goesOn := func() {
-		w.pod("a-provision-pod", map[string]string{pipeline.PipelineRunLabelKey: "a", pipeline.TaskRunLabelKey: "a-provision", contract.LabelRun: "a"})
+		w.pod("a-provision-pod", map[string]string{pipeline.PipelineRunLabelKey: "a", pipeline.TaskRunLabelKey: "a-provision",
+			contract.LabelRun: "a"})
 	}
 	for range 5 {
 		w.rounds(1)
@@ -204,7 +208,8 @@ func TestATargetIsDirtyWhileATaskPodOfTheRunGoesOn(t *testing.T) {
 	if w.dirty() == "" {
 		t.Fatal("its mark is gone while the pod goes on")
 	}
-	w.Must(w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "a-provision-pod"}}))
+	w.Must(
+		w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "a-provision-pod"}}))
 	w.sweep(sweeper)
 	if w.dirty() != "" {
 		t.Fatalf("dirty %q:\n%s", w.dirty(), w.snapshot(false))
@@ -241,7 +246,8 @@ func TestATokenThatCannotBeEndedIsOwed(t *testing.T) {
 	w.lender.away = true
 	w.EditRun("a", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 	w.rounds(10)
-	if pr := w.Run("a"); run.Released(pr) || !strings.Contains(pr.Annotations[contract.AnnotationReason], "its token there to be ended: no route to host") {
+	if pr := w.Run("a"); run.Released(pr) || !strings.Contains(pr.Annotations[contract.AnnotationReason],
+		"its token there to be ended: no route to host") {
 		t.Fatalf("reason %q:\n%s", w.Run("a").Annotations[contract.AnnotationReason], w.snapshot(false))
 	}
 	w.Clock.Step(11 * time.Minute)

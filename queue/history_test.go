@@ -48,8 +48,10 @@ func (w *world) ends(call string) (n int) {
 			})
 		}
 		switch {
-		case run.Released(&pr) && !told(history.Released, history.Forced), run.Freed(&pr) && !told(history.Idle, history.Released, history.Forced):
-			w.T.Errorf("after %s the quota of run %s is free, and the history does not say so:\n%s", call, pr.Name, w.log.String())
+		case run.Released(&pr) && !told(history.Released, history.Forced),
+			run.Freed(&pr) && !told(history.Idle, history.Released, history.Forced):
+			w.T.Errorf("after %s the quota of run %s is free, and the history does not say so:\n%s", call, pr.Name,
+				w.log.String())
 		case run.Freed(&pr):
 			n++
 		}

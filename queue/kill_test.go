@@ -41,13 +41,16 @@ func hooked(c client.WithWatch, h hook) client.Client {
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			return around(name("update", o, o), func() error { return c.Update(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			return around(name("patch", o, o), func() error { return c.Patch(ctx, o, p, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return around(name("patch "+sub, o, o), func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			return around(name("update "+sub, o, o), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
@@ -59,7 +62,8 @@ func name(verb string, typed runtime.Object, o client.Object) string {
 }
 
 func spy(c client.WithWatch, see func(call string)) client.Client {
-	return hooked(c, hook{before: func(call string) error { see(call); return nil }, after: func(string) error { return nil }})
+	return hooked(c, hook{before: func(call string) error { see(call); return nil },
+		after: func(string) error { return nil }})
 }
 
 func failing(c client.WithWatch, fail func(call string) error) client.Client {

@@ -42,7 +42,8 @@ func TestARunWaitsStartsAndIsReleased(t *testing.T) {
 	}
 	w.succeed("a")
 	w.settle()
-	if pr = w.Run("a"); !run.Released(pr) || len(pr.Finalizers) != 0 || w.held() != 0 || w.secretExists("a") || !w.saw("Released") {
+	if pr = w.Run("a"); !run.Released(pr) || len(pr.Finalizers) != 0 || w.held() != 0 || w.secretExists("a") ||
+		!w.saw("Released") {
 		t.Fatalf("it was not released:\n%s", w.snapshot(false))
 	}
 }
@@ -178,7 +179,8 @@ func TestWhatCannotBeRemovedIsReleasedByForce(t *testing.T) {
 	w.Must(w.reconcile())
 	flavor := &kueue.ResourceFlavor{}
 	w.Must(w.Client.Get(t.Context(), types.NamespacedName{Name: "local"}, flavor))
-	if !run.Released(w.Run("a")) || w.held() != 0 || flavor.Annotations[contract.AnnotationDirty] != "bench/a" || !w.saw("ForcedRelease") {
+	if !run.Released(w.Run("a")) || w.held() != 0 || flavor.Annotations[contract.AnnotationDirty] != "bench/a" ||
+		!w.saw("ForcedRelease") {
 		t.Fatalf("dirty %q:\n%s", flavor.Annotations[contract.AnnotationDirty], w.snapshot(false))
 	}
 }
@@ -216,7 +218,8 @@ func TestADeletedRunIsTornDownBeforeItGoes(t *testing.T) {
 // nothingLeft checks that no run is there, nor anything of one that holds what others need.
 func (w *world) nothingLeft() {
 	w.T.Helper()
-	if got := w.snapshot(false); strings.Contains(got, "PipelineRun") || strings.Contains(got, "engine") || strings.Contains(got, "Secret") || w.held() != 0 {
+	if got := w.snapshot(false); strings.Contains(got, "PipelineRun") || strings.Contains(got, "engine") ||
+		strings.Contains(got, "Secret") || w.held() != 0 {
 		w.T.Fatalf("something is left:\n%s", got)
 	}
 	for _, wl := range w.Workloads() {
@@ -231,15 +234,18 @@ func TestARunInANamespaceThatIsDeletedIsTornDownWithoutItsFinish(t *testing.T) {
 	w := newWorld(t, 8)
 	w.submit("a")
 	w.settle()
-	w.with(interceptor.NewClient(w.Client, interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-		refusal := apierrors.NewForbidden(schema.GroupResource{}, o.GetName(), errors.New("namespace bench is being terminated"))
-		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-		return refusal
-	}}))
+	w.with(interceptor.NewClient(w.Client, interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			refusal := apierrors.NewForbidden(schema.GroupResource{}, o.GetName(),
+				errors.New("namespace bench is being terminated"))
+			refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+			return refusal
+		}}))
 	w.Must(w.Client.Delete(t.Context(), w.Run("a")))
 	w.settle("a")
 	w.nothingLeft()
-	if err := w.Client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-finish-again"}, &tektonv1.TaskRun{}); !apierrors.IsNotFound(err) {
+	if err := w.Client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-finish-again"},
+		&tektonv1.TaskRun{}); !apierrors.IsNotFound(err) {
 		t.Errorf("task finish: %v", err)
 	}
 }
@@ -291,7 +297,8 @@ func TestAnEvictedRunEndsInOrderAndIsTriedAgain(t *testing.T) {
 	w.evict("a", kueue.WorkloadEvictedByPreemption)
 	w.settle()
 	first := w.Run("a")
-	if first.Spec.Status != tektonv1.PipelineRunSpecStatusCancelledRunFinally || run.Cause(first) != run.CauseEvicted || first.Annotations[run.AnnotationNext] != "a-a2" {
+	if first.Spec.Status != tektonv1.PipelineRunSpecStatusCancelledRunFinally || run.Cause(first) != run.CauseEvicted ||
+		first.Annotations[run.AnnotationNext] != "a-a2" {
 		t.Fatalf("%q %v", first.Spec.Status, first.Annotations)
 	}
 	second := w.Run("a-a2")
@@ -304,7 +311,8 @@ func TestAnEvictedRunEndsInOrderAndIsTriedAgain(t *testing.T) {
 	}
 	w.Must(w.Client.Delete(t.Context(), second))
 	w.settle("a-a2")
-	if err := w.Client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-a2"}, second); !apierrors.IsNotFound(err) {
+	if err := w.Client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "a-a2"},
+		second); !apierrors.IsNotFound(err) {
 		t.Errorf("an attempt that a person deleted was made again: %v", err)
 	}
 }
@@ -337,10 +345,12 @@ func TestARunThatLostATaskToItsTargetIsTriedAgain(t *testing.T) {
 			row.end(w)
 			w.settle()
 			first := w.Run("a")
-			if !run.Released(first) || (run.Cause(first) == run.CauseLost) != row.again || (first.Annotations[run.AnnotationNext] == "a-a2") != row.again {
+			if !run.Released(first) || (run.Cause(first) == run.CauseLost) != row.again ||
+				(first.Annotations[run.AnnotationNext] == "a-a2") != row.again {
 				t.Errorf("annotations %v", first.Annotations)
 			}
-			if row.again && (w.Run("a-a2").IsPending() || w.held() != 4 || first.Annotations[run.AnnotationStopped] != "lost: load-gen: its pod was deleted") {
+			if row.again && (w.Run("a-a2").IsPending() || w.held() != 4 ||
+				first.Annotations[run.AnnotationStopped] != "lost: load-gen: its pod was deleted") {
 				t.Errorf("the attempt did not start:\n%s", w.snapshot(false))
 			}
 		})
@@ -388,7 +398,8 @@ func TestADemandThatNobodyCanReadIsSaid(t *testing.T) {
 	w := newWorld(t, 4)
 	w.submit("a", func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationRequests] = `4 GPUs` })
 	w.settle()
-	if pr := w.Run("a"); !strings.Contains(pr.Annotations[contract.AnnotationReason], "invalid character") || !w.saw("InvalidDemand") {
+	if pr := w.Run("a"); !strings.Contains(pr.Annotations[contract.AnnotationReason], "invalid character") ||
+		!w.saw("InvalidDemand") {
 		t.Errorf("%v", pr.Annotations)
 	}
 }
@@ -399,7 +410,8 @@ func TestTasksHaveAccountsThatAreMarkedForRuns(t *testing.T) {
 		return func(pr *tektonv1.PipelineRun) { pr.Spec.TaskRunTemplate.ServiceAccountName = name }
 	}
 	account := func(name, marked string) *corev1.ServiceAccount {
-		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, Labels: map[string]string{contract.LabelForRuns: marked}}}
+		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name,
+			Labels: map[string]string{contract.LabelForRuns: marked}}}
 	}
 	for _, row := range []struct {
 		name   string
@@ -413,12 +425,14 @@ func TestTasksHaveAccountsThatAreMarkedForRuns(t *testing.T) {
 		{"none that is there", asks("nobody"), false},
 		{"one task has another account", func(pr *tektonv1.PipelineRun) {
 			asks(contract.AccountRunner)(pr)
-			pr.Spec.TaskRunSpecs = []tektonv1.PipelineTaskRunSpec{{PipelineTaskName: contract.Collect, ServiceAccountName: contract.AccountSubmit}}
+			pr.Spec.TaskRunSpecs = []tektonv1.PipelineTaskRunSpec{
+				{PipelineTaskName: contract.Collect, ServiceAccountName: contract.AccountSubmit}}
 		}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, 4)
-			for _, o := range []*corev1.ServiceAccount{account("marked", "true"), account("unmarked", "false"), account(contract.AccountSubmit, "")} {
+			for _, o := range []*corev1.ServiceAccount{account("marked", "true"), account("unmarked", "false"),
+				account(contract.AccountSubmit, "")} {
 				w.Must(w.Client.Create(t.Context(), o))
 			}
 			w.submit("a", row.edit)
@@ -427,7 +441,8 @@ func TestTasksHaveAccountsThatAreMarkedForRuns(t *testing.T) {
 			if started := run.Started(pr); started != row.starts {
 				t.Errorf("started: %v", started)
 			}
-			if !row.starts && (!w.saw("WrongAccount") || !strings.Contains(pr.Annotations[contract.AnnotationReason], contract.LabelForRuns+"=true") || len(w.Workloads()) > 0) {
+			if !row.starts && (!w.saw("WrongAccount") || !strings.Contains(pr.Annotations[contract.AnnotationReason],
+				contract.LabelForRuns+"=true") || len(w.Workloads()) > 0) {
 				t.Errorf("it says %q, and has %d Workloads", pr.Annotations[contract.AnnotationReason], len(w.Workloads()))
 			}
 		})
@@ -439,7 +454,8 @@ func TestARunThatCannotStartLeavesTheQueue(t *testing.T) {
 	w.submit("a")
 	refusal := apierrors.NewBadRequest("admission webhook denied: only status updates are allowed")
 	w.with(failing(w.Client, func(call string) error {
-		if call == "patch PipelineRun a" && w.held() > 0 && w.Run("a").Annotations[contract.AnnotationReason] == "" && *active(w) {
+		if call == "patch PipelineRun a" && w.held() > 0 && w.Run("a").Annotations[contract.AnnotationReason] == "" &&
+			*active(w) {
 			return refusal
 		}
 		return nil
@@ -481,7 +497,8 @@ func TestPrebuiltWorkloadsCarryTheQueueAndTheRunDoesNot(t *testing.T) {
 	w.submit("a")
 	w.settle()
 	pr := w.Run("a")
-	if _, labelled := pr.Labels[contract.LabelQueue]; labelled || run.Queue(pr) != "local" || pr.IsPending() || w.held() != 4 {
+	if _, labelled := pr.Labels[contract.LabelQueue]; labelled || run.Queue(pr) != "local" || pr.IsPending() ||
+		w.held() != 4 {
 		t.Fatalf("labels %v, queue %q:\n%s", pr.Labels, run.Queue(pr), w.snapshot(false))
 	}
 	if got := w.Workloads(); len(got) != 1 || got[0].Spec.QueueName != "local" || !metav1.IsControlledBy(&got[0], pr) {

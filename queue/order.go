@@ -122,7 +122,8 @@ func (p *place) compare(o *place) int {
 }
 
 func placeOf(pr *tektonv1.PipelineRun) *place {
-	return &place{NamespacedName: client.ObjectKeyFromObject(pr), id: pr.UID, made: pr.CreationTimestamp.Unix(), version: pr.ResourceVersion}
+	return &place{NamespacedName: client.ObjectKeyFromObject(pr), id: pr.UID, made: pr.CreationTimestamp.Unix(),
+		version: pr.ResourceVersion}
 }
 
 // join gives a run its place, unless it has one or lost it.

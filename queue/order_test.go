@@ -32,7 +32,8 @@ func newRuns() *runs { return &runs{line: newLine(), gone: map[types.UID]bool{}}
 func (r *runs) make(name string, ms int64) {
 	r.serial++
 	pr := &tektonv1.PipelineRun{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID(name), ResourceVersion: strconv.Itoa(98 + r.serial),
+		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name, UID: types.UID(name),
+			ResourceVersion:   strconv.Itoa(98 + r.serial),
 			CreationTimestamp: metav1.Time{Time: time.UnixMilli(ms).Truncate(time.Second)},
 			Labels:            map[string]string{contract.LabelPlanHash: "abc", contract.LabelQueue: "local"}},
 		Spec: tektonv1.PipelineRunSpec{Status: tektonv1.PipelineRunSpecStatusPending},

@@ -18,7 +18,8 @@ func (a *Admission) keepPlace(ctx context.Context, pr *tektonv1.PipelineRun) err
 	if err != nil || wl == nil || !sentBack(wl) {
 		return err
 	}
-	before := client.MergeFromWithOptions(wl.DeepCopy(), client.MergeFromWithOptimisticLock{}) // a list of conditions is replaced as a whole
+	// a list of conditions is replaced as a whole
+	before := client.MergeFromWithOptions(wl.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted).LastTransitionTime = wl.CreationTimestamp
 	if err := client.IgnoreNotFound(a.client.Status().Patch(ctx, wl, before)); err != nil {
 		return fmt.Errorf("giving run %q its place in the queue back: %w", pr.Name, err)

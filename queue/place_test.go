@@ -39,7 +39,8 @@ func (w *world) sendBack(name string) {
 		if owner := metav1.GetControllerOf(&wl); owner.Name == name {
 			apimeta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadEvicted)
 			wl.Status.Conditions = append(wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True",
-				Reason: kueue.WorkloadEvictedByAdmissionCheck, Message: "no room", LastTransitionTime: metav1.NewTime(w.Clock.Now())})
+				Reason: kueue.WorkloadEvictedByAdmissionCheck, Message: "no room",
+				LastTransitionTime: metav1.NewTime(w.Clock.Now())})
 			w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 		}
 	}

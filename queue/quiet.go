@@ -15,7 +15,8 @@ import (
 type quiet struct{ events.EventRecorder }
 
 func (q quiet) Eventf(about, related runtime.Object, kind, reason, action, note string, args ...any) {
-	known := []string{jobframework.ReasonCreatedWorkload, jobframework.ReasonUpdatedAdmissionCheck, jobframework.ReasonStarted, jobframework.ReasonFinishedWorkload}
+	known := []string{jobframework.ReasonCreatedWorkload, jobframework.ReasonUpdatedAdmissionCheck,
+		jobframework.ReasonStarted, jobframework.ReasonFinishedWorkload}
 	if !slices.Contains(known, reason) {
 		q.EventRecorder.Eventf(about, related, kind, reason, action, note, args...)
 	}

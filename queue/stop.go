@@ -19,14 +19,16 @@ import (
 // Stop ends a run that has begun so that it still tears down: it cannot become pending again. A run that waits is left
 // as it is, so that it keeps its place. A Workload that somebody deletes stays, and with it the quota, until the run is
 // released.
-func (j *job) Stop(ctx context.Context, c client.Client, _ []podset.PodSetInfo, reason jobframework.StopReason, message string) (bool, error) {
+func (j *job) Stop(ctx context.Context, c client.Client, _ []podset.PodSetInfo, reason jobframework.StopReason,
+	message string) (bool, error) {
 	stopped, err := j.stop(ctx, c, reason, message)
 	if err != nil {
 		return stopped, err
 	}
 	losing := reason == jobframework.StopReasonWorkloadDeleted || reason == jobframework.StopReasonNoMatchingWorkload
 	if losing && run.Holding(j.PipelineRun) {
-		return stopped, jobframework.UnretryableError(fmt.Sprintf("keeping the quota of run %q: it is not released yet", j.Name))
+		return stopped, jobframework.UnretryableError(fmt.Sprintf("keeping the quota of run %q: it is not released yet",
+			j.Name))
 	}
 	return stopped, nil
 }

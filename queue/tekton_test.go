@@ -75,10 +75,12 @@ func (w *taskActor) tasks() {
 func (w *taskActor) task(pr *tektonv1.PipelineRun, name string, succeeded bool) {
 	task := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{
 		Name: pr.Name + "-" + name, Namespace: ns, UID: types.UID(pr.Name + name),
-		Labels:          map[string]string{pipeline.PipelineRunLabelKey: pr.Name, pipeline.PipelineTaskLabelKey: name},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: pr.Name, UID: pr.UID}},
+		Labels: map[string]string{pipeline.PipelineRunLabelKey: pr.Name, pipeline.PipelineTaskLabelKey: name},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: pr.Name,
+			UID: pr.UID}},
 	}, Spec: tektonv1.TaskRunSpec{Workspaces: []tektonv1.WorkspaceBinding{
-		{Name: contract.WorkspaceRun, PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-of-" + pr.Name}},
+		{Name: contract.WorkspaceRun,
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-of-" + pr.Name}},
 	}}}
 	w.Must(client.IgnoreAlreadyExists(w.Client.Create(w.T.Context(), task)))
 	if succeeded {
@@ -119,7 +121,8 @@ func (w *taskActor) endTasks(name string) {
 
 func (w *taskActor) child(pr *tektonv1.PipelineRun, name string) {
 	before := client.MergeFrom(pr.DeepCopy())
-	pr.Status.ChildReferences = append(pr.Status.ChildReferences, tektonv1.ChildStatusReference{Name: pr.Name + "-" + name, PipelineTaskName: name})
+	pr.Status.ChildReferences = append(pr.Status.ChildReferences,
+		tektonv1.ChildStatusReference{Name: pr.Name + "-" + name, PipelineTaskName: name})
 	pr.Status.PipelineSpec = &tektonv1.PipelineSpec{Finally: []tektonv1.PipelineTask{{
 		Name: contract.Finish, TaskRef: &tektonv1.TaskRef{Name: "bflow-finish-1"},
 		Params:     tektonv1.Params{{Name: contract.ParamStatus, Value: *tektonv1.NewStructuredValues("$(tasks.status)")}},
@@ -156,7 +159,8 @@ func (w *taskActor) lose(name string) {
 	task := &tektonv1.TaskRun{}
 	w.Must(w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: name + "-" + contract.LoadGen}, task))
 	before := client.MergeFrom(task.DeepCopy())
-	task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultLost, Value: *tektonv1.NewStructuredValues("its pod was deleted")}}
+	task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultLost,
+		Value: *tektonv1.NewStructuredValues("its pod was deleted")}}
 	w.Must(w.Client.Patch(w.T.Context(), task, before))
 	w.endTasks(name)
 	w.task(pr, contract.Finish, true)
@@ -170,13 +174,15 @@ func engineLabels(id string) map[string]string {
 
 func (w *taskActor) engine(pr *tektonv1.PipelineRun) {
 	id := run.ID(pr)
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: id + "-engine", Namespace: ns, Labels: engineLabels(id)}}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: id + "-engine", Namespace: ns,
+		Labels: engineLabels(id)}}
 	w.Must(w.Client.Create(w.T.Context(), deployment))
 	w.pod(id+"-engine-0", engineLabels(id))
 }
 
 func (w *taskActor) pod(name string, labels map[string]string) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, Labels: labels}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, Labels: labels},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	w.Must(client.IgnoreAlreadyExists(w.Client.Create(w.T.Context(), pod)))
 }
 

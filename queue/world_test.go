@@ -62,14 +62,16 @@ func newWorld(t *testing.T, gpus int64) *world {
 		WithStatusSubresource(&kueue.Workload{}, &tektonv1.PipelineRun{}).
 		WithObjects(
 			queuetest.RunNamespace(),
-			&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{contract.LabelTarget: "local"}}},
+			&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"},
+				Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{contract.LabelTarget: "local"}}},
 			queuetest.MakeQueue("local", "local"),
 		)
 	gvk := tektonv1.SchemeGroupVersion.WithKind("PipelineRun")
 	if err := jobframework.SetupWorkloadOwnerIndex(t.Context(), utiltesting.AsIndexer(builder), gvk); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{taskActor: &taskActor{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build())}, events: &utiltesting.EventRecorder{}, gpus: gpus,
+	w := &world{taskActor: &taskActor{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build())},
+		events: &utiltesting.EventRecorder{}, gpus: gpus,
 		lender: &lender{lent: map[types.UID]bool{}}}
 	w.with(w.Client)
 	return w
@@ -87,7 +89,8 @@ func (w *world) with(c client.Client) {
 	w.opts.Metrics, w.opts.Log, w.opts.Clock = m, log, tick
 	w.admission = queue.NewAdmission(c, w.events, w.opts)
 	w.admission.Leads(w.Clock.Now())
-	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Access: w.opts.Access, Metrics: m, Log: log, Clock: tick})
+	w.release = release.NewReconciler(c, c, w.events, release.Options{Targets: targets, Access: w.opts.Access, Metrics: m,
+		Log: log, Clock: tick})
 	w.retry = retry.NewReconciler(c, c, w.events, m, log)
 }
 
@@ -125,13 +128,15 @@ func (w *world) submit(name string, edits ...func(*tektonv1.PipelineRun)) {
 	pr := &tektonv1.PipelineRun{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: ns, UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.Clock.Now()),
-			Labels:      map[string]string{contract.LabelPlanHash: "abc", contract.LabelQueue: "local", contract.LabelTarget: "local"},
+			Labels: map[string]string{contract.LabelPlanHash: "abc", contract.LabelQueue: "local",
+				contract.LabelTarget: "local"},
 			Annotations: map[string]string{contract.AnnotationRequests: `{"nvidia.com/gpu":"4"}`},
 		},
 		Spec: tektonv1.PipelineRunSpec{
 			Status:      tektonv1.PipelineRunSpecStatusPending,
 			PipelineRef: &tektonv1.PipelineRef{Name: "p"},
-			Params:      tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
+			Params: tektonv1.Params{{Name: contract.ParamRunID,
+				Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
 		},
 	}
 	for _, edit := range edits {
@@ -189,7 +194,8 @@ func (w *world) held() int64 {
 	var sum int64
 	for _, wl := range w.Workloads() {
 		if apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) ||
-			!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved) || len(wl.Status.ReclaimablePods) > 0 {
+			!apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved) ||
+			len(wl.Status.ReclaimablePods) > 0 {
 			continue
 		}
 		gpus := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
@@ -203,12 +209,15 @@ func (w *world) kueue() {
 	for _, wl := range w.Workloads() {
 		conditions := wl.Status.Conditions
 		gpus := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
-		if apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished) || apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) ||
-			apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadQuotaReserved) || w.held()+gpus.Value() > w.gpus || !wl.DeletionTimestamp.IsZero() {
+		if apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished) ||
+			apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) ||
+			apimeta.IsStatusConditionTrue(conditions, kueue.WorkloadQuotaReserved) || w.held()+gpus.Value() > w.gpus ||
+			!wl.DeletionTimestamp.IsZero() {
 			continue
 		}
 		wl.Status.Admission = &kueue.Admission{ClusterQueue: "local", PodSetAssignments: []kueue.PodSetAssignment{{
-			Name: wl.Spec.PodSets[0].Name, Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"nvidia.com/gpu": "local"},
+			Name:    wl.Spec.PodSets[0].Name,
+			Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"nvidia.com/gpu": "local"},
 		}}}
 		for _, kind := range []string{kueue.WorkloadQuotaReserved, kueue.WorkloadAdmitted} {
 			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kind, Status: "True", Reason: kind})
@@ -222,7 +231,8 @@ func (w *world) evict(name, reason string) {
 	w.T.Helper()
 	for _, wl := range w.Workloads() {
 		if owner := metav1.GetControllerOf(&wl); owner != nil && owner.Name == name {
-			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True", Reason: reason, Message: "told so"})
+			apimeta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadEvicted, Status: "True",
+				Reason: reason, Message: "told so"})
 			w.Must(w.Client.Status().Update(w.T.Context(), &wl))
 			return
 		}
@@ -234,7 +244,8 @@ func (w *world) evict(name, reason string) {
 func (w *world) snapshot(versions bool) string {
 	var lines []string
 	add := func(o client.Object, more ...any) {
-		line := fmt.Sprintf("%T %s %v %v %v", o, o.GetName(), slices.Sorted(maps.Keys(o.GetAnnotations())), o.GetFinalizers(), o.GetDeletionTimestamp() != nil)
+		line := fmt.Sprintf("%T %s %v %v %v", o, o.GetName(), slices.Sorted(maps.Keys(o.GetAnnotations())), o.GetFinalizers(),
+			o.GetDeletionTimestamp() != nil)
 		if versions {
 			line += " " + o.GetResourceVersion()
 		}
@@ -275,7 +286,8 @@ func (w *world) snapshot(versions bool) string {
 }
 
 func (w *world) secretExists(name string) bool {
-	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: contract.TargetSecret(name)}, &corev1.Secret{})
+	err := w.Client.Get(w.T.Context(), types.NamespacedName{Namespace: ns, Name: contract.TargetSecret(name)},
+		&corev1.Secret{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		w.T.Fatal(err)
 	}

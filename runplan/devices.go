@@ -14,8 +14,8 @@ const gpu = "nvidia.com/gpu"
 
 // Devices returns what one pod of d asks for by name besides cores and memory: resource to number. An engine that
 // serves model files takes tensorParallel GPUs, unless runtime.resources removes them or names accelerators of another
-// kind, which take their place; every other device is as runtime.resources says. So the simulated engine, which needs none,
-// takes exactly those that the file gives it.
+// kind, which take their place; every other device is as runtime.resources says. So the simulated engine, which needs
+// none, takes exactly those that the file gives it.
 func Devices(d *Deployment) (map[string]int, error) {
 	var settings struct {
 		Resources struct {
@@ -53,11 +53,12 @@ func Devices(d *Deployment) (map[string]int, error) {
 // ServesFiles reports whether the engine loads model files, onto GPUs.
 func (e *Engine) ServesFiles() bool { return e.Kind != "sim" && e.Kind != "command" }
 
-// replacesGPU reports whether a model runs on a device instead of on a whole GPU of NVIDIA: a slice or a share of one, or an
-// accelerator of somebody else. A network card or a switch is none.
+// replacesGPU reports whether a model runs on a device instead of on a whole GPU of NVIDIA: a slice or a share of one,
+// or an accelerator of somebody else. A network card or a switch is none.
 func replacesGPU(name string) bool {
 	return slices.ContainsFunc([]string{
-		"nvidia.com/mig-", "nvidia.com/gpu.", "amd.com/", "habana.ai/", "gpu.intel.com/", "google.com/tpu", "aws.amazon.com/neuron",
+		"nvidia.com/mig-", "nvidia.com/gpu.", "amd.com/", "habana.ai/", "gpu.intel.com/", "google.com/tpu",
+		"aws.amazon.com/neuron",
 	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 

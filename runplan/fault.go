@@ -37,12 +37,13 @@ const (
 	FaultCR             = "cr"               // lines of events end with CR alone
 	FaultBOM            = "bom"              // a byte order mark opens the body
 	FaultNoSpace        = "no_space"         // no blank after "data:"
-	FaultBigEvent       = "big_event"        // =BYTES, 1048576 without a value; the first event with a token is that much longer
-	FaultUsageEvery     = "usage_every"      // usage in every event, whatever was asked (completions, chat)
-	FaultToolCalls      = "tool_calls"       // all tokens are arguments of a tool call (chat)
-	FaultGzip           = "gzip"             // the body is compressed although nobody asked
-	FaultRoleFirst      = "role_first"       // header and role-only event at once, long before the first token
-	FaultReasoning      = "reasoning"        // the first half of the tokens are reasoning (chat)
+	// =BYTES, 1048576 without a value; the first event with a token is that much longer
+	FaultBigEvent   = "big_event"
+	FaultUsageEvery = "usage_every" // usage in every event, whatever was asked (completions, chat)
+	FaultToolCalls  = "tool_calls"  // all tokens are arguments of a tool call (chat)
+	FaultGzip       = "gzip"        // the body is compressed although nobody asked
+	FaultRoleFirst  = "role_first"  // header and role-only event at once, long before the first token
+	FaultReasoning  = "reasoning"   // the first half of the tokens are reasoning (chat)
 
 	FaultFreeze     = "freeze"      // server: nothing is sent for the duration, everything due is that much later
 	FaultNotReady   = "not_ready"   // server: 503 on everything but the metrics

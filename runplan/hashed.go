@@ -91,8 +91,8 @@ func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// hashedMeasurement clears the names and labels, the objectives, the credentials and what the translation said. Whose words
-// described the load counts only where that tool runs.
+// hashedMeasurement clears the names and labels, the objectives, the credentials and what the translation said. Whose
+// words described the load counts only where that tool runs.
 func hashedMeasurement(m Measurement) Measurement {
 	m.Hash, m.Name, m.Labels, m.Notes, m.Record, m.Venv, m.SLO = "", "", nil, nil, nil, "", nil
 	if m.Runner != RunnerExternal {

@@ -39,7 +39,9 @@ func Verify(p *RunPlan) error {
 		return err
 	}
 	if p.Digest != want {
-		return fmt.Errorf("verifying plan %q: digest %q does not match its content (%s); the plan was changed after it was made, plan the experiment again", p.Name, p.Digest, want)
+		return fmt.Errorf(
+			"verifying plan %q: digest %q does not match its content (%s); the plan was changed after it was made, plan "+
+				"the experiment again", p.Name, p.Digest, want)
 	}
 	return nil
 }
@@ -55,7 +57,8 @@ func digest(p *RunPlan) (string, error) {
 	return d, nil
 }
 
-// identity is Sum with all references to Secrets alike: which Secret holds a credential does not change what is measured.
+// identity is Sum with all references to Secrets alike: which Secret holds a credential does not change what is
+// measured.
 func identity(v any) (string, error) {
 	b, err := Canonical(v)
 	if err != nil {

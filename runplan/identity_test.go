@@ -7,7 +7,8 @@ import (
 )
 
 func TestAToolCountsWhereItRuns(t *testing.T) {
-	native, external := Measurement{Tool: "guidellm", Runner: RunnerNative}, Measurement{Tool: "guidellm", Runner: RunnerExternal}
+	native, external := Measurement{Tool: "guidellm", Runner: RunnerNative},
+		Measurement{Tool: "guidellm", Runner: RunnerExternal}
 	if hashOf(t, native) != hashOf(t, Measurement{Tool: "aiperf", Runner: RunnerNative}) {
 		t.Error("the same stages in the words of another tool are another measurement")
 	}

@@ -1,8 +1,8 @@
 package runplan
 
 // inHash lists every field of a plan, true where it is part of what is measured.
-// Two depend on others: measurements[].tool counts with runner external, and the URL of a trace or file without a checksum
-// (see TestAToolCountsWhereItRuns and TestATraceIsKnownByItsContent).
+// Two depend on others: measurements[].tool counts with runner external, and the URL of a trace or file without a
+// checksum (see TestAToolCountsWhereItRuns and TestATraceIsKnownByItsContent).
 var inHash = map[string]bool{
 	"apiVersion":                                     false,
 	"kind":                                           false,

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The most that a load may ask for. Above it times in nanoseconds overflow, or requests, streams and words are made one by
-// one and never come to an end.
+// The most that a load may ask for. Above it times in nanoseconds overflow, or requests, streams and words are made one
+// by one and never come to an end.
 const (
 	MostRequests = math.MaxInt32 // of a stage; it also bounds every other number that only counts
 	MostAtOnce   = 1_000_000     // requests in flight, or in a second: ten times what one host has ever sent

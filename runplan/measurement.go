@@ -2,9 +2,10 @@ package runplan
 
 // Measurement is one benchmark against a deployment.
 type Measurement struct {
-	Hash        string            `json:"hash,omitempty"`
-	Name        string            `json:"name"`   // benchmark profile, or "load" for the experiment's own block
-	Tool        string            `json:"tool"`   // whose words were translated: native, guidellm, aiperf, inference-perf, vllm-bench, inferencemax
+	Hash string `json:"hash,omitempty"`
+	Name string `json:"name"` // benchmark profile, or "load" for the experiment's own block
+	// whose words were translated: native, guidellm, aiperf, inference-perf, vllm-bench, inferencemax
+	Tool        string            `json:"tool"`
 	Runner      string            `json:"runner"` // native, or external: the real tool's image
 	API         API               `json:"api"`
 	Data        Data              `json:"data"`
@@ -17,8 +18,10 @@ type Measurement struct {
 	Labels      map[string]string `json:"labels,omitempty"`   // that the tool's block gives its results; not in the hash
 	Notes       []string          `json:"notes,omitempty"`    // what the translation had to say; not in the hash
 	Record      *Record           `json:"record,omitempty"`   // nil = rows without gaps and texts; not in the hash
-	Venv        string            `json:"venv,omitempty"`     // virtual environment of the real tool, for runner external on this host; not in the hash
-	SLO         *SLO              `json:"slo,omitempty"`      // where loads of one deployment are judged by different ones; see RunPlan.Objectives; not in the hash
+	// virtual environment of the real tool, for runner external on this host; not in the hash
+	Venv string `json:"venv,omitempty"`
+	// where loads of one deployment are judged by different ones; see RunPlan.Objectives; not in the hash
+	SLO *SLO `json:"slo,omitempty"`
 }
 
 // Record says what is kept beside rows and distributions.
@@ -95,8 +98,8 @@ type Adapter struct {
 	Weight float64 `json:"weight"`
 }
 
-// PromptText says that prompts are text whatever the API, so that chat and completions are sent the same words. Their length
-// is then that of the text: what a server puts around it comes on top.
+// PromptText says that prompts are text whatever the API, so that chat and completions are sent the same words. Their
+// length is then that of the text: what a server puts around it comes on top.
 const PromptText = "text"
 
 // Weight is a priority (field priority of the body) and how often it is drawn.
@@ -113,20 +116,22 @@ type SecretKey struct {
 
 // Data describes prompts and answers, lengths in tokens.
 type Data struct {
-	Input         *Length  `json:"input,omitempty"`
-	Output        *Length  `json:"output,omitempty"` // nil = the server's default
-	FirstInput    *Length  `json:"firstInput,omitempty"`
-	FirstOutput   *Length  `json:"firstOutput,omitempty"`
-	Prefixes      []Prefix `json:"prefixes,omitempty"`
-	Turns         int      `json:"turns"`
-	Think         Duration `json:"think,omitempty"`
-	Conversations int      `json:"conversations,omitempty"` // distinct ones, a stage ends when they are used up; 0 = endless
-	Reuse         bool     `json:"reuse,omitempty"`         // they come again in turn instead: conversation i is i modulo Conversations
-	FreshPerStage bool     `json:"freshPerStage"`
-	Seed          int64    `json:"seed"`
-	Trace         *Trace   `json:"trace,omitempty"`
-	File          *File    `json:"file,omitempty"`   // prompts instead of synthetic ones
-	Images        *Images  `json:"images,omitempty"` // parts of the first turn; chat only
+	Input       *Length  `json:"input,omitempty"`
+	Output      *Length  `json:"output,omitempty"` // nil = the server's default
+	FirstInput  *Length  `json:"firstInput,omitempty"`
+	FirstOutput *Length  `json:"firstOutput,omitempty"`
+	Prefixes    []Prefix `json:"prefixes,omitempty"`
+	Turns       int      `json:"turns"`
+	Think       Duration `json:"think,omitempty"`
+	// distinct ones, a stage ends when they are used up; 0 = endless
+	Conversations int `json:"conversations,omitempty"`
+	// they come again in turn instead: conversation i is i modulo Conversations
+	Reuse         bool    `json:"reuse,omitempty"`
+	FreshPerStage bool    `json:"freshPerStage"`
+	Seed          int64   `json:"seed"`
+	Trace         *Trace  `json:"trace,omitempty"`
+	File          *File   `json:"file,omitempty"`   // prompts instead of synthetic ones
+	Images        *Images `json:"images,omitempty"` // parts of the first turn; chat only
 }
 
 // Formats of a file of prompts.
@@ -141,13 +146,15 @@ const (
 // File is a set of prompts. Its length in tokens is what the server counts; Data.Output bounds the answers of those
 // whose row names no length.
 type File struct {
-	Format       string `json:"format"`
-	URL          string `json:"url"` // https://, or a path where load-gen runs
-	SHA256       string `json:"sha256,omitempty"`
-	PromptColumn string `json:"promptColumn,omitempty"` // default: the first of prompt, text, input, question that is there
-	OutputColumn string `json:"outputColumn,omitempty"` // tokens to ask for; default: output_tokens, output_length where one is there
-	Limit        int    `json:"limit,omitempty"`        // first rows that are used
-	Shuffle      bool   `json:"shuffle,omitempty"`      // by Data.Seed
+	Format string `json:"format"`
+	URL    string `json:"url"` // https://, or a path where load-gen runs
+	SHA256 string `json:"sha256,omitempty"`
+	// default: the first of prompt, text, input, question that is there
+	PromptColumn string `json:"promptColumn,omitempty"`
+	// tokens to ask for; default: output_tokens, output_length where one is there
+	OutputColumn string `json:"outputColumn,omitempty"`
+	Limit        int    `json:"limit,omitempty"`   // first rows that are used
+	Shuffle      bool   `json:"shuffle,omitempty"` // by Data.Seed
 }
 
 // Images are random images, PNG, inline as data URLs.
@@ -215,19 +222,20 @@ const Uncapped = 512
 
 // Stage is a span of load with one shape. A bound that is zero does not bind; at least one is set.
 type Stage struct {
-	Name        string     `json:"name"`
-	Measure     bool       `json:"measure"`
-	Shape       string     `json:"shape"`
-	Concurrency int        `json:"concurrency,omitempty"`
-	Rate        float64    `json:"rate,omitempty"` // requests per second
-	Between     *Between   `json:"between,omitempty"`
-	Arrival     string     `json:"arrival,omitempty"` // constant, poisson, gamma; open loop only
-	Burstiness  float64    `json:"burstiness,omitempty"`
-	Ramp        Duration   `json:"ramp,omitempty"`      // time over which the load rises to its value
-	RampShape   string     `json:"rampShape,omitempty"` // of a rate: linear (default), exponential, steps
-	RampFrom    float64    `json:"rampFrom,omitempty"`  // rate at the start of the ramp; exponential needs it above 0
-	RampSteps   int        `json:"rampSteps,omitempty"` // of equal length, for steps
-	SlotPer     string     `json:"slotPer,omitempty"`   // closed loop: session (default) or request: who holds a slot while a conversation thinks
+	Name        string   `json:"name"`
+	Measure     bool     `json:"measure"`
+	Shape       string   `json:"shape"`
+	Concurrency int      `json:"concurrency,omitempty"`
+	Rate        float64  `json:"rate,omitempty"` // requests per second
+	Between     *Between `json:"between,omitempty"`
+	Arrival     string   `json:"arrival,omitempty"` // constant, poisson, gamma; open loop only
+	Burstiness  float64  `json:"burstiness,omitempty"`
+	Ramp        Duration `json:"ramp,omitempty"`      // time over which the load rises to its value
+	RampShape   string   `json:"rampShape,omitempty"` // of a rate: linear (default), exponential, steps
+	RampFrom    float64  `json:"rampFrom,omitempty"`  // rate at the start of the ramp; exponential needs it above 0
+	RampSteps   int      `json:"rampSteps,omitempty"` // of equal length, for steps
+	// closed loop: session (default) or request: who holds a slot while a conversation thinks
+	SlotPer     string     `json:"slotPer,omitempty"`
 	Duration    Duration   `json:"duration,omitempty"`
 	Requests    int        `json:"requests,omitempty"`
 	MaxInflight int        `json:"maxInflight,omitempty"`
@@ -245,7 +253,8 @@ type Stage struct {
 	Numbers map[string]float64 `json:"numbers,omitempty"`
 }
 
-// MaxTries is how often a stage is measured at most where an invalid one is measured again (execution.on_invalid: retry).
+// MaxTries is how often a stage is measured at most where an invalid one is measured again (execution.on_invalid:
+// retry).
 const MaxTries = 3
 
 // Between is a rate found by earlier stages of the same measurement (a sweep):
@@ -269,7 +278,8 @@ type Trim struct {
 
 // StopRule ends a stage early.
 type StopRule struct {
-	Kind    string             `json:"kind"`            // max_errors, max_error_rate, max_global_error_rate, over_saturation
+	// max_errors, max_error_rate, max_global_error_rate, over_saturation
+	Kind    string             `json:"kind"`
 	Scope   string             `json:"scope,omitempty"` // current (default) or all: later stages are skipped too
 	Numbers map[string]float64 `json:"numbers,omitempty"`
 	Mode    string             `json:"mode,omitempty"` // over_saturation: enforce or monitor
@@ -294,7 +304,8 @@ const (
 
 // SLO holds the objectives, judged per measured stage.
 type SLO struct {
-	Latency       map[string]map[string]Duration `json:"latency,omitempty"` // ttft|itl|tpot|e2e -> mean|p50|p90|p95|p99 -> limit
+	// ttft|itl|tpot|e2e -> mean|p50|p90|p95|p99 -> limit
+	Latency       map[string]map[string]Duration `json:"latency,omitempty"`
 	ErrorRate     *float64                       `json:"errorRate,omitempty"`
 	MinThroughput *float64                       `json:"minThroughput,omitempty"` // output tokens per second
 	Goodput       *Goodput                       `json:"goodput,omitempty"`

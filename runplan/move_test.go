@@ -19,7 +19,8 @@ func TestAPlanThatIsMoved(t *testing.T) {
 		{name: "may ask about another that begins so", into: "lab", query: `up{namespace="perf-2"}`, want: "lab"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &RunPlan{APIVersion: APIVersion, Kind: Kind, Name: "p", Target: Target{Namespace: "perf"}, Metrics: &Metrics{Queries: map[string]string{"a": row.query}}}
+			p := &RunPlan{APIVersion: APIVersion, Kind: Kind, Name: "p", Target: Target{Namespace: "perf"},
+				Metrics: &Metrics{Queries: map[string]string{"a": row.query}}}
 			if err := Seal(p); err != nil {
 				t.Fatal(err)
 			}

@@ -11,11 +11,12 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// A plan holds no credential. Where one belongs in a text (of a variable, a header, the body of requests, an address) stands a
-// reference to a value of a Secret, secretKeyRef~NAME~KEY~, and whoever needs the credential puts it in for itself: see Fill.
-// A reference consists of characters that no part of an address escapes.
+// A plan holds no credential. Where one belongs in a text (of a variable, a header, the body of requests, an address)
+// stands a reference to a value of a Secret, secretKeyRef~NAME~KEY~, and whoever needs the credential puts it in for
+// itself: see Fill. A reference consists of characters that no part of an address escapes.
 var (
-	reference     = regexp.MustCompile(`secretKeyRef~([a-z0-9](?:[-.a-z0-9]*[a-z0-9])?)~(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)~`)
+	reference = regexp.MustCompile(
+		`secretKeyRef~([a-z0-9](?:[-.a-z0-9]*[a-z0-9])?)~(\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*)~`)
 	onlyReference = regexp.MustCompile(`^` + reference.String() + `$`)
 )
 
@@ -55,20 +56,23 @@ func ReferencesIn(v any) ([]SecretKey, error) {
 	return keys, nil
 }
 
-// OwnSecret says whether a Secret of that name is bflow's own affair: the way to a target, a token, a tracking server, a webhook.
-// No experiment may name one.
+// OwnSecret says whether a Secret of that name is bflow's own affair: the way to a target, a token, a tracking server,
+// a webhook. No experiment may name one.
 func OwnSecret(name string) bool {
-	return strings.HasPrefix(name, "bflow-") && !strings.HasPrefix(name, contract.SecretLiteral) && !strings.HasPrefix(name, contract.SecretAPIKey)
+	return strings.HasPrefix(name, "bflow-") && !strings.HasPrefix(name, contract.SecretLiteral) &&
+		!strings.HasPrefix(name, contract.SecretAPIKey)
 }
 
-// CheckSecrets refuses a plan that names a Secret of bflow's own: whoever writes an experiment must not get at what lies there.
+// CheckSecrets refuses a plan that names a Secret of bflow's own: whoever writes an experiment must not get at what
+// lies there.
 func CheckSecrets(p *RunPlan) error {
 	keys, err := ReferencesIn(p)
 	if err != nil {
 		return err
 	}
 	var names []string
-	if target := p.Target.KubeconfigSecret; strings.HasSuffix(target, "-target") { // a target itself may be called as its owner likes
+	if target := p.Target.KubeconfigSecret; strings.HasSuffix(target, "-target") {
+		// a target itself may be called as its owner likes
 		names = append(names, target)
 	}
 	for _, k := range keys {
@@ -81,7 +85,9 @@ func CheckSecrets(p *RunPlan) error {
 	}
 	for _, name := range names {
 		if OwnSecret(name) {
-			return fmt.Errorf("plan %q names Secret %q, which is bflow's own; put the value into a Secret of your own, whose name does not begin with bflow-",
+			return fmt.Errorf(
+				"plan %q names Secret %q, which is bflow's own; put the value into a Secret of your own, whose name does not "+
+					"begin with bflow-",
 				p.Name, name)
 		}
 	}
@@ -93,13 +99,15 @@ func Fill(text string, find Lookup) (string, error) {
 	return substitute(text, find, func(value string) string { return value })
 }
 
-// FillAddress is Fill for an address or a path with a query: a value that is a part of it is escaped, and one that is all of it
-// stays as it is.
+// FillAddress is Fill for an address or a path with a query: a value that is a part of it is escaped, and one that is
+// all of it stays as it is.
 func FillAddress(text string, find Lookup) (string, error) {
 	if IsReference(text) {
 		return Fill(text, find)
 	}
-	return substitute(text, find, func(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") })
+	return substitute(text, find, func(value string) string {
+		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	})
 }
 
 func substitute(text string, find Lookup, written func(string) string) (string, error) {
@@ -161,8 +169,8 @@ func FillMeasurement(m *Measurement, find Lookup) (*Measurement, error) {
 	return filled, nil
 }
 
-// WithLoad returns a copy of p with values in place of the references of measurement n, where there is one. It is for use, and
-// never to be kept.
+// WithLoad returns a copy of p with values in place of the references of measurement n, where there is one. It is for
+// use, and never to be kept.
 func (p *RunPlan) WithLoad(n int, find Lookup) (*RunPlan, error) {
 	if n < 0 || n >= len(p.Measurements) {
 		return p, nil

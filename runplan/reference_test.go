@@ -10,7 +10,8 @@ import (
 
 // held are the values of Secrets in these tests.
 func held(k SecretKey) (string, error) {
-	value, ok := map[SecretKey]string{{"llm", "key"}: "s3cret", {"llm", "pass.word"}: "p@ss/ w\"%", {"llm", "url"}: "https://me:a%40b@h.example/v1"}[k]
+	value, ok := map[SecretKey]string{{"llm", "key"}: "s3cret", {"llm", "pass.word"}: "p@ss/ w\"%",
+		{"llm", "url"}: "https://me:a%40b@h.example/v1"}[k]
 	if !ok {
 		return "", errors.New("there is no " + k.Name + "/" + k.Key)
 	}
@@ -18,16 +19,19 @@ func held(k SecretKey) (string, error) {
 }
 
 func TestAReferenceIsFilledIn(t *testing.T) {
-	key, password, address := SecretKey{"llm", "key"}.Reference(), SecretKey{"llm", "pass.word"}.Reference(), SecretKey{"llm", "url"}.Reference()
+	key, password, address := SecretKey{"llm", "key"}.Reference(), SecretKey{"llm", "pass.word"}.Reference(),
+		SecretKey{"llm", "url"}.Reference()
 	for _, row := range []struct {
 		name, text, want string
 		fill             func(string, Lookup) (string, error)
 	}{
 		{"a text that is a reference", key, "s3cret", Fill},
 		{"a scheme before it", "Bearer " + key, "Bearer s3cret", Fill},
-		{"a part of an address is escaped", "https://me:" + password + "@h.example/v1?key=" + password, "https://me:p%40ss%2F%20w%22%25@h.example/v1?key=p%40ss%2F%20w%22%25", FillAddress},
+		{"a part of an address is escaped", "https://me:" + password + "@h.example/v1?key=" + password,
+			"https://me:p%40ss%2F%20w%22%25@h.example/v1?key=p%40ss%2F%20w%22%25", FillAddress},
 		{"an address that lies in a Secret is not", address, "https://me:a%40b@h.example/v1", FillAddress},
-		{"what looks like one", "secretKeyRef~llm~ secretKeyRef~LLM~key~ secretKeyRef~llm~..~", "secretKeyRef~llm~ secretKeyRef~LLM~key~ secretKeyRef~llm~..~", Fill},
+		{"what looks like one", "secretKeyRef~llm~ secretKeyRef~LLM~key~ secretKeyRef~llm~..~",
+			"secretKeyRef~llm~ secretKeyRef~LLM~key~ secretKeyRef~llm~..~", Fill},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got, err := row.fill(row.text, held); err != nil || got != row.want {
@@ -35,21 +39,26 @@ func TestAReferenceIsFilledIn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Fill(SecretKey{"other", "key"}.Reference(), held); err == nil || !strings.Contains(err.Error(), "other/key") {
+	if _, err := Fill(SecretKey{"other", "key"}.Reference(), held); err == nil ||
+		!strings.Contains(err.Error(), "other/key") {
 		t.Errorf("a missing value: %v", err)
 	}
 }
 
 func TestAMeasurementIsFilledInACopy(t *testing.T) {
 	ref, password := SecretKey{"llm", "key"}.Reference(), SecretKey{"llm", "pass.word"}.Reference()
-	m := &Measurement{Name: "load", Env: map[string]string{"HF_TOKEN": password}, API: API{Path: "/v1?key=" + password, Headers: map[string]string{"Apikey": "Key " + ref},
-		Body: map[string]any{"extra": map[string]any{"list": []any{password}}}}, Data: Data{File: &File{URL: "https://me:" + password + "@h.example/x.csv"}}}
+	m := &Measurement{Name: "load", Env: map[string]string{"HF_TOKEN": password},
+		API: API{Path: "/v1?key=" + password, Headers: map[string]string{"Apikey": "Key " + ref},
+			Body: map[string]any{"extra": map[string]any{"list": []any{password}}}},
+		Data: Data{File: &File{URL: "https://me:" + password + "@h.example/x.csv"}}}
 	filled, err := FillMeasurement(m, held)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Measurement{Name: "load", Env: map[string]string{"HF_TOKEN": "p@ss/ w\"%"}, API: API{Path: "/v1?key=p%40ss%2F%20w%22%25", Headers: map[string]string{"Apikey": "Key s3cret"},
-		Body: map[string]any{"extra": map[string]any{"list": []any{"p@ss/ w\"%"}}}}, Data: Data{File: &File{URL: "https://me:p%40ss%2F%20w%22%25@h.example/x.csv"}}}
+	want := &Measurement{Name: "load", Env: map[string]string{"HF_TOKEN": "p@ss/ w\"%"},
+		API: API{Path: "/v1?key=p%40ss%2F%20w%22%25", Headers: map[string]string{"Apikey": "Key s3cret"},
+			Body: map[string]any{"extra": map[string]any{"list": []any{"p@ss/ w\"%"}}}},
+		Data: Data{File: &File{URL: "https://me:p%40ss%2F%20w%22%25@h.example/x.csv"}}}
 	if diff := cmp.Diff(want, filled); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -63,7 +72,8 @@ func TestAMeasurementIsFilledInACopy(t *testing.T) {
 
 func TestWhichSecretHoldsACredentialIsNotPartOfWhatIsMeasured(t *testing.T) {
 	plan := func(k SecretKey, base string) *RunPlan {
-		p := &RunPlan{APIVersion: APIVersion, Kind: Kind, Deployment: Deployment{Env: map[string]string{"HF_TOKEN": k.Reference()}, Endpoint: &Endpoint{BaseURL: base}},
+		p := &RunPlan{APIVersion: APIVersion, Kind: Kind, Deployment: Deployment{
+			Env: map[string]string{"HF_TOKEN": k.Reference()}, Endpoint: &Endpoint{BaseURL: base}},
 			Measurements: []Measurement{{API: API{Headers: map[string]string{"Apikey": k.Reference()}}}}}
 		if err := Identify(p); err != nil {
 			t.Fatal(err)
@@ -78,7 +88,8 @@ func TestWhichSecretHoldsACredentialIsNotPartOfWhatIsMeasured(t *testing.T) {
 	if without.Hash == a.Hash {
 		t.Error("a text that is no reference counts as one")
 	}
-	one, other := plan(SecretKey{"a", "x"}, SecretKey{"a", "url"}.Reference()), plan(SecretKey{"a", "x"}, SecretKey{"b", "url"}.Reference())
+	one, other := plan(SecretKey{"a", "x"}, SecretKey{"a", "url"}.Reference()),
+		plan(SecretKey{"a", "x"}, SecretKey{"b", "url"}.Reference())
 	if one.Hash == other.Hash {
 		t.Error("two servers whose addresses lie in two Secrets are one")
 	}

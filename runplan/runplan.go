@@ -45,13 +45,14 @@ type AxisValue struct {
 
 // Execution holds the rules for carrying a plan out that do not change what is measured.
 type Execution struct {
-	VerifyCompletions bool       `json:"verifyCompletions"`
-	OnInvalid         string     `json:"onInvalid,omitempty"`  // mark (default), fail, retry
-	TTLSeconds        *int64     `json:"ttlSeconds,omitempty"` // how long the ended run stays on its cluster; nil = as the cluster has it
-	Phases            Phases     `json:"phases"`
-	Profiling         *Profiling `json:"profiling,omitempty"`
-	FailFast          bool       `json:"failFast,omitempty"`
-	MaxParallel       int        `json:"maxParallel,omitempty"`
+	VerifyCompletions bool   `json:"verifyCompletions"`
+	OnInvalid         string `json:"onInvalid,omitempty"` // mark (default), fail, retry
+	// how long the ended run stays on its cluster; nil = as the cluster has it
+	TTLSeconds  *int64     `json:"ttlSeconds,omitempty"`
+	Phases      Phases     `json:"phases"`
+	Profiling   *Profiling `json:"profiling,omitempty"`
+	FailFast    bool       `json:"failFast,omitempty"`
+	MaxParallel int        `json:"maxParallel,omitempty"`
 }
 
 // What an invalid measurement does to the run: Execution.OnInvalid.
@@ -101,7 +102,8 @@ type MLflow struct {
 
 // Target is the cluster where the model servers run.
 type Target struct {
-	Name             string            `json:"name"`               // "local" = the cluster of the run itself; "any" = one of several
+	// "local" = the cluster of the run itself; "any" = one of several
+	Name             string            `json:"name"`
 	AnyOf            []string          `json:"anyOf,omitempty"`    // targets that the run may go to, by name
 	Selector         map[string]string `json:"selector,omitempty"` // and by the labels of targets
 	Namespace        string            `json:"namespace"`
@@ -135,11 +137,12 @@ type Queue struct {
 
 // Timeouts are computed from the plan, never constants: see generator/plan.
 type Timeouts struct {
-	Pipeline    Duration            `json:"pipeline"`
-	Tasks       Duration            `json:"tasks"`
-	Finally     Duration            `json:"finally"`
-	Ready       Duration            `json:"ready"`        // until the right model answers
-	Task        map[string]Duration `json:"task"`         // per pipeline task, keyed by task name (load-gen: "load-gen-<n>")
+	Pipeline Duration `json:"pipeline"`
+	Tasks    Duration `json:"tasks"`
+	Finally  Duration `json:"finally"`
+	Ready    Duration `json:"ready"` // until the right model answers
+	// per pipeline task, keyed by task name (load-gen: "load-gen-<n>")
+	Task        map[string]Duration `json:"task"`
 	Measurement []Duration          `json:"measurements"` // expected length of each measurement, all samples
 }
 

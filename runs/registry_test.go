@@ -79,7 +79,8 @@ func TestARunIsLookedForHereAndThenOnTheCluster(t *testing.T) {
 	none := func(where, why string) error { return &runs.NotFoundError{Name: "x", Where: where, Why: why} }
 	away := errors.New("the API server does not answer")
 	local := place{notes: notes{"a": "here"}, missing: none("", "no such run among the 1 in /runs; see bflow list")}
-	cluster := place{notes: notes{"a": "there", "b": "there"}, missing: none("on cluster hub", "no such run among the 2 there; see bflow list")}
+	cluster := place{notes: notes{"a": "there", "b": "there"},
+		missing: none("on cluster hub", "no such run among the 2 there; see bflow list")}
 	for _, row := range []struct {
 		title, name string
 		where       runs.Where
@@ -91,22 +92,27 @@ func TestARunIsLookedForHereAndThenOnTheCluster(t *testing.T) {
 		{title: "what is here is taken first", name: "a", where: anywhere, want: "here"},
 		{title: "only the cluster is asked where a person says so", name: "a", where: there, want: "there"},
 		{title: "what is not here may be there", name: "b", where: anywhere, want: "there"},
-		{title: "nobody speaks of a cluster where none is known", name: "b", where: anywhere, unknown: true, code: contract.ExitUsage,
+		{title: "nobody speaks of a cluster where none is known", name: "b", where: anywhere, unknown: true,
+			code: contract.ExitUsage,
 			want: `looking for run "x": no such run among the 1 in /runs; see bflow list`},
 		{title: "nor where only this machine is asked", name: "b", where: here, code: contract.ExitUsage,
 			want: `looking for run "x": no such run among the 1 in /runs; see bflow list`},
 		{title: "both say what they have", name: "x", where: anywhere, code: contract.ExitUsage,
-			want: `looking for run "x": no such run among the 1 in /runs; on cluster hub: no such run among the 2 there; see bflow list`},
-		{title: "a cluster that is away is no error of usage", name: "x", where: anywhere, away: away, code: contract.ExitFail,
+			want: `looking for run "x": no such run among the 1 in /runs; on cluster hub: no such run among the 2 there; ` +
+				`see bflow list`},
+		{title: "a cluster that is away is no error of usage", name: "x", where: anywhere, away: away,
+			code: contract.ExitFail,
 			want: `looking for run "x": no such run among the 1 in /runs; and the API server does not answer`},
-		{title: "an empty name is nobody's", name: "", where: anywhere, code: contract.ExitUsage, want: "the name of the run is empty"},
+		{title: "an empty name is nobody's", name: "", where: anywhere, code: contract.ExitUsage,
+			want: "the name of the run is empty"},
 	} {
 		t.Run(row.title, func(t *testing.T) {
 			distant := cluster
 			if row.away != nil {
 				distant.missing = row.away
 			}
-			kinds := runs.Registry{Local: []runs.Kind{matrices{}, local}, Cluster: []runs.Kind{matrices{}, distant}, ClusterKnown: !row.unknown}
+			kinds := runs.Registry{Local: []runs.Kind{matrices{}, local}, Cluster: []runs.Kind{matrices{}, distant},
+				ClusterKnown: !row.unknown}
 			run, err := kinds.Find(t.Context(), row.name, row.where)
 			if err != nil {
 				if !strings.Contains(err.Error(), row.want) || step.Code(err) != row.code {
@@ -122,7 +128,8 @@ func TestARunIsLookedForHereAndThenOnTheCluster(t *testing.T) {
 }
 
 func TestAnErrorOfTheClusterKeepsItsType(t *testing.T) {
-	kinds := runs.Registry{Local: []runs.Kind{notes{}}, Cluster: []runs.Kind{place{missing: context.Canceled}}, ClusterKnown: true}
+	kinds := runs.Registry{Local: []runs.Kind{notes{}}, Cluster: []runs.Kind{place{missing: context.Canceled}},
+		ClusterKnown: true}
 	_, err := kinds.Find(t.Context(), "x", anywhere)
 	if !errors.Is(err, context.Canceled) || step.Code(err) != contract.ExitInterrupted {
 		t.Errorf("%v, exit code %d", err, step.Code(err))
@@ -130,11 +137,13 @@ func TestAnErrorOfTheClusterKeepsItsType(t *testing.T) {
 }
 
 func TestResultsThatAreHereAreAskedForNowhere(t *testing.T) {
-	kinds := runs.Registry{Cluster: []runs.Kind{place{kept: map[string]string{"a": "/copies/a"}, missing: errors.New("it was asked")}}, ClusterKnown: true}
+	kinds := runs.Registry{Cluster: []runs.Kind{place{kept: map[string]string{"a": "/copies/a"},
+		missing: errors.New("it was asked")}}, ClusterKnown: true}
 	if dir, err := kinds.Results(t.Context(), runs.Console{}, "a", anywhere); err != nil || dir != "/copies/a" {
 		t.Errorf("%q, %v", dir, err)
 	}
-	if _, err := kinds.Results(t.Context(), runs.Console{}, "a", here); err == nil || !strings.Contains(err.Error(), "no such run") {
+	if _, err := kinds.Results(t.Context(), runs.Console{}, "a", here); err == nil ||
+		!strings.Contains(err.Error(), "no such run") {
 		t.Errorf("of this machine alone: %v", err)
 	}
 }
@@ -150,13 +159,15 @@ func TestOneRunIsNoMatrix(t *testing.T) {
 	kinds := runs.Registry{Local: []runs.Kind{matrices{}}}
 	_, err := kinds.Results(t.Context(), runs.Console{}, "sweep", here)
 	var matrix *runs.MatrixError
-	if !errors.As(err, &matrix) || step.Code(err) != contract.ExitUsage || err.Error() != "sweep is a matrix of 2 runs; name one of them, such as sweep-1" {
+	if !errors.As(err, &matrix) || step.Code(err) != contract.ExitUsage ||
+		err.Error() != "sweep is a matrix of 2 runs; name one of them, such as sweep-1" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWhatIsLeftOfADeletedRunIsFound(t *testing.T) {
-	kinds := runs.Registry{Local: []runs.Kind{notes{"a": "here"}}, Cluster: []runs.Kind{place{left: notes{"a": "left", "b": "left"}}}, ClusterKnown: true}
+	kinds := runs.Registry{Local: []runs.Kind{notes{"a": "here"}},
+		Cluster: []runs.Kind{place{left: notes{"a": "left", "b": "left"}}}, ClusterKnown: true}
 	for name, want := range map[string]string{"a": "here", "b": "left"} {
 		run, err := kinds.FindLeft(t.Context(), name, anywhere)
 		if err != nil {
@@ -177,7 +188,8 @@ func TestWhatIsLeftOfADeletedRunIsFound(t *testing.T) {
 
 func TestAListHasWhatCouldBeListed(t *testing.T) {
 	denied := errors.New("you may not")
-	rows, err := runs.List(t.Context(), []runs.Kind{notes{"a": ""}, place{notes: notes{"b": ""}, broken: denied}, notes{"c": ""}}, false)
+	rows, err := runs.List(t.Context(), []runs.Kind{notes{"a": ""}, place{notes: notes{"b": ""}, broken: denied},
+		notes{"c": ""}}, false)
 	if !errors.Is(err, denied) || len(rows) != 2 || rows[1].RunID != "b" {
 		t.Errorf("%v, %v", rows, err)
 	}

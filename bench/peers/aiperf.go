@@ -17,8 +17,9 @@ import (
 // aiperfBlock is a load in AIPerf's words. It tells the tool everything that spares it work.
 func aiperfBlock(p *peer, of load) map[string]any {
 	b := map[string]any{
-		"endpoint_type": "chat", "tokenizer": p.tokenizer, "random_seed": 42, "extra_inputs": "ignore_eos:true", "use_server_token_count": true,
-		"isl": 380, "isl_stddev": 0, "osl": of.output, "osl_stddev": 0, // about 1 kB
+		"endpoint_type": "chat", "tokenizer": p.tokenizer, "random_seed": 42, "extra_inputs": "ignore_eos:true",
+		"use_server_token_count": true,
+		"isl":                    380, "isl_stddev": 0, "osl": of.output, "osl_stddev": 0, // about 1 kB
 		"workers_max": 1, "no_gpu_telemetry": true, "no_server_metrics": true,
 	}
 	switch of.shape {

@@ -25,8 +25,9 @@ func inferenceBlock(p *peer, of load) map[string]any {
 	return map[string]any{
 		"api":  map[string]any{"type": "chat", "streaming": true},
 		"load": map[string]any{"type": kind, "num_workers": 1, "interval": 0, "base_seed": 42, "stages": []any{stage}},
-		"data": map[string]any{"type": "shared_prefix", "shared_prefix": map[string]any{"num_groups": 1, "num_prompts_per_group": 500,
-			"system_prompt_len": 1, "question_len": 210, "output_len": of.output, "seed": 42}}, // about 1 kB
+		"data": map[string]any{"type": "shared_prefix", "shared_prefix": map[string]any{"num_groups": 1,
+			"num_prompts_per_group": 500,
+			"system_prompt_len":     1, "question_len": 210, "output_len": of.output, "seed": 42}}, // about 1 kB
 		"tokenizer": map[string]any{"pretrained_model_name_or_path": p.tokenizer},
 	}
 }

@@ -90,7 +90,8 @@ func (c *cell) remark() string {
 	for _, r := range c.log {
 		words += r.PromptTokens
 	}
-	text := fmt.Sprintf("%d requests of %d words, %d ok, %d errors, engine late by %v (p99)", len(c.log), words/max(1, len(c.log)), c.claims.ok, c.claims.errors, c.late)
+	text := fmt.Sprintf("%d requests of %d words, %d ok, %d errors, engine late by %v (p99)", len(c.log),
+		words/max(1, len(c.log)), c.claims.ok, c.claims.errors, c.late)
 	if c.disturbed {
 		text += ", disturbed"
 	}

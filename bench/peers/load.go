@@ -42,7 +42,8 @@ func loads() []load {
 		{name: "constant", shape: constant, rate: 100, seconds: 8, output: 8, sim: steady},
 		{name: "poisson", shape: poisson, rate: 40, seconds: 15, output: 8, sim: steady},
 	}
-	for _, kind := range []string{runplan.FaultHTTP500, runplan.FaultErrorEvent, runplan.FaultTruncated, runplan.FaultShortOutput} {
+	for _, kind := range []string{runplan.FaultHTTP500, runplan.FaultErrorEvent, runplan.FaultTruncated,
+		runplan.FaultShortOutput} {
 		cfg := steady
 		cfg.Faults = []runplan.Fault{{Kind: kind, Share: 1}}
 		all = append(all, load{name: kind, shape: closed, streams: 4, requests: 24, output: 10, sim: cfg, failing: true})

@@ -29,7 +29,8 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	var o options
 	fs.StringVar(&o.tools, "tools", "guidellm,aiperf,inference-perf", "tools to compare with")
 	fs.StringVar(&o.loads, "loads", "", "names of the loads to run; empty = all")
-	fs.StringVar(&o.venvs, "venvs", os.Getenv("BFLOW_PEERS"), "folder of virtual environments, one per tool name; missing ones are created")
+	fs.StringVar(&o.venvs, "venvs", os.Getenv("BFLOW_PEERS"),
+		"folder of virtual environments, one per tool name; missing ones are created")
 	fs.StringVar(&o.keep, "keep", "", "folder to keep the files of every run in")
 	fs.DurationVar(&o.wait, "wait", 20*time.Second, "how long to wait for an idle machine before each run")
 	if err := fs.Parse(args); err != nil {

@@ -21,7 +21,8 @@ func (*own) records(log []sim.Record) []sim.Record { return truth.OfStage(log, 0
 func (o *own) run(dir, url string, of load) (outcome, error) {
 	plan := rig.Plan(of.output, stage(of))
 	plan.Measurements[0].Record = &runplan.Record{Gaps: true}
-	p, err := rig.StartLoadGen(o.lab.ctx, rig.LoadGenOptions{Binary: o.lab.bins.LoadGen, Dir: dir, Core: o.lab.cores.Client, Endpoint: url, Plan: plan})
+	p, err := rig.StartLoadGen(o.lab.ctx, rig.LoadGenOptions{Binary: o.lab.bins.LoadGen, Dir: dir,
+		Core: o.lab.cores.Client, Endpoint: url, Plan: plan})
 	if err != nil {
 		return outcome{}, err
 	}

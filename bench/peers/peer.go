@@ -61,7 +61,8 @@ func (p *peer) run(dir, url string, of load) (outcome, error) {
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		return outcome{}, err
 	}
-	commands, err := external.Build(tool.Invocation{Model: rig.ModelName, Endpoint: url, Program: p.program(), Dir: results,
+	commands, err := external.Build(tool.Invocation{Model: rig.ModelName, Endpoint: url, Program: p.program(),
+		Dir:         results,
 		Measurement: &runplan.Measurement{Tool: p.tool, External: p.block(p, of)}})
 	if err != nil {
 		return outcome{}, err
@@ -93,7 +94,8 @@ func (p *peer) execute(dir string, c tool.Command) (out outcome, err error) {
 	defer log.Close()
 	mark := "BFLOW_BENCH_DIR=" + dir
 	env := slices.Concat(os.Environ(), p.env, c.Env, []string{mark})
-	proc, err := rig.Start(ctx, rig.Command{Path: c.Argv[0], Args: c.Argv[1:], Env: env, Dir: dir, Core: p.lab.cores.Client, Stdout: log, Stderr: log})
+	proc, err := rig.Start(ctx, rig.Command{Path: c.Argv[0], Args: c.Argv[1:], Env: env, Dir: dir,
+		Core: p.lab.cores.Client, Stdout: log, Stderr: log})
 	if err != nil {
 		return out, err
 	}

@@ -87,7 +87,8 @@ func TestWhatGuideLLMSays(t *testing.T) {
 	c, err := readGuide(write(t, map[string]string{"benchmarks.json": `{"benchmarks": [{"warnings": [{"code": "root_late"}],
 		"metrics": {"request_totals": {"successful": 2, "incomplete": 1, "errored": 3}, "inter_token_latency_ms": {"successful": {"percentiles": {"p99": 10.5}}}},
 		"requests": {"successful": [{"response_id": "chatcmpl-a", "time_to_first_token_ms": 21.5}]}}]}`}))
-	if err != nil || c.ok != 2 || c.cut != 1 || c.errors != 3 || c.itlP99 != 10.5 || !c.summary || c.gaps || c.noticedLengths {
+	if err != nil || c.ok != 2 || c.cut != 1 || c.errors != 3 || c.itlP99 != 10.5 || !c.summary || c.gaps ||
+		c.noticedLengths {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if r := c.rows[0]; r.ID != "a" || *r.TFirst-*r.TSend != 21_500_000 {
@@ -97,7 +98,8 @@ func TestWhatGuideLLMSays(t *testing.T) {
 
 func TestWhatInferencePerfSays(t *testing.T) {
 	c, err := readInference(write(t, map[string]string{
-		"summary_lifecycle_metrics.json": `{"successes": {"count": 1, "token_count_mismatches": 0, "latency": {"inter_token_latency": {"p99": 0.011}}}, "failures": {"count": 1}}`,
+		"summary_lifecycle_metrics.json": `{"successes": {"count": 1, "token_count_mismatches": 0, "latency": ` +
+			`{"inter_token_latency": {"p99": 0.011}}}, "failures": {"count": 1}}`,
 		"per_request_lifecycle_metrics.json": `[{"start_time": 10, "response": "data: {\"id\":\"cmpl-b\"}", "error": null, "info": {"response_metrics": {"output_token_times": [10.02, 10.03]}}},
 			{"start_time": 11, "response": "", "error": {"error_type": "x"}}]`}))
 	if err != nil || c.ok != 1 || c.errors != 1 || math.Abs(c.itlP99-11) > 1e-9 || len(c.rows) != 1 {
@@ -115,13 +117,15 @@ func TestWhatAIPerfSays(t *testing.T) {
 {"metadata": {"x_request_id": "e", "benchmark_phase": "profiling", "was_cancelled": true}, "metrics": {}}
 `
 	c, err := readAIPerf(write(t, map[string]string{"profile_export.jsonl": rows}))
-	if err != nil || c.ok != 1 || c.errors != 1 || c.cut != 1 || c.summary || len(c.rows) != 1 || len(c.rows[0].Gaps) != 2 {
+	if err != nil || c.ok != 1 || c.errors != 1 || c.cut != 1 || c.summary || len(c.rows) != 1 ||
+		len(c.rows[0].Gaps) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
 func TestAToolWithoutResultsClaimsNothing(t *testing.T) {
-	for name, read := range map[string]func(string) (claims, error){"guidellm": readGuide, "aiperf": readAIPerf, "inference-perf": readInference} {
+	for name, read := range map[string]func(string) (claims, error){"guidellm": readGuide, "aiperf": readAIPerf,
+		"inference-perf": readInference} {
 		if c, err := read(t.TempDir()); err != nil || c.summary || c.ok != 0 {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
@@ -136,7 +140,8 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, of := range loads() {
-			plan := tool.Invocation{Measurement: &runplan.Measurement{Tool: name, External: p.block(p, of)}, Program: "/p", Dir: "/d"}
+			plan := tool.Invocation{Measurement: &runplan.Measurement{Tool: name, External: p.block(p, of)}, Program: "/p",
+				Dir: "/d"}
 			if commands, err := external.Build(plan); err != nil || len(commands) != 1 {
 				t.Errorf("%s, %s: %d commands, %v", name, of.name, len(commands), err)
 			}
@@ -155,13 +160,15 @@ func TestTableCountsTheLinesWhereAPeerIsAhead(t *testing.T) {
 	good := &cell{outcome: outcome{claims: claims{summary: true, errors: 3}}, log: []sim.Record{{}}}
 	bad := &cell{outcome: outcome{claims: claims{summary: true, ok: 3}}, log: []sim.Record{{}}}
 	failed := &cell{err: errors.New("no tokenizer")}
-	cells := map[string]map[string]*cell{"error_event": {"load-gen": bad, "aiperf": good}, "truncated": {"load-gen": good, "aiperf": bad},
-		"http_500": {"load-gen": good, "aiperf": failed}}
+	cells := map[string]map[string]*cell{"error_event": {"load-gen": bad, "aiperf": good},
+		"truncated": {"load-gen": good, "aiperf": bad},
+		"http_500":  {"load-gen": good, "aiperf": failed}}
 	var out strings.Builder
 	if n := table(&out, []client{&own{}, p}, cells, map[string]string{"guidellm": "no Python"}); n != 1 {
 		t.Errorf("ahead on %d lines", n)
 	}
-	for _, want := range []string{"BEHIND aiperf", "guidellm was skipped: no Python", "http_500, aiperf: no tokenizer", "ahead on 1 lines"} {
+	for _, want := range []string{"BEHIND aiperf", "guidellm was skipped: no Python", "http_500, aiperf: no tokenizer",
+		"ahead on 1 lines"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}

@@ -49,7 +49,9 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("applying %s: other field managers own fields of it (%s); revert their changes, or take ownership with --force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
+	return fmt.Sprintf(
+		"applying %s: other field managers own fields of it (%s); revert their changes, or take ownership with "+
+			"--force-conflicts", e.Ref, strings.Join(e.Fields, "; "))
 }
 
 // writeTimeout bounds a write whose ctx has no deadline: an upgrade of a control plane takes minutes.

@@ -85,7 +85,8 @@ func isMissing(err error) bool { return meta.IsNoMatchError(err) || kube.IsMissi
 
 // List reads the objects of a kind that a label selector matches, in one namespace or, if that is empty, in all. There
 // are none if the kind does not exist.
-func (c *Cluster) List(ctx context.Context, kind schema.GroupKind, namespace, selector string) ([]*unstructured.Unstructured, error) {
+func (c *Cluster) List(ctx context.Context, kind schema.GroupKind, namespace,
+	selector string) ([]*unstructured.Unstructured, error) {
 	at, err := c.at(Ref{Group: kind.Group, Kind: kind.Kind, Namespace: namespace})
 	var items []unstructured.Unstructured
 	if err == nil {

@@ -43,7 +43,8 @@ func owners(u *unstructured.Unstructured) map[string]string {
 	all := map[string]string{}
 	for _, e := range u.GetManagedFields() {
 		if e.FieldsV1 != nil {
-			all[strings.Join([]string{e.Manager, string(e.Operation), e.Subresource, e.APIVersion}, "/")] = e.FieldsV1.GetRawString()
+			all[strings.Join([]string{e.Manager, string(e.Operation), e.Subresource, e.APIVersion},
+				"/")] = e.FieldsV1.GetRawString()
 		}
 	}
 	return all

@@ -6,8 +6,10 @@ import (
 )
 
 func TestDiff(t *testing.T) {
-	before := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '1', uid: x}, data: {a: old, b: same}}")
-	after := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '2', uid: x}, data: {a: new, b: same}}")
+	before := parse(t,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '1', uid: x}, data: {a: old, b: same}}")
+	after := parse(t,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '2', uid: x}, data: {a: new, b: same}}")
 	got := Change{Ref: RefOf(after), Action: Changed, Before: before, After: after}.Diff()
 	for _, want := range []string{"--- live//ConfigMap//c", "-  a: old", "+  a: new", "   b: same"} {
 		if !strings.Contains(got, want) {
@@ -23,9 +25,11 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffHidesSecrets(t *testing.T) {
-	secret := parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {key: c2VjcmV0}, stringData: {token: hush}}")
+	secret := parse(t,
+		"{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {key: c2VjcmV0}, stringData: {token: hush}}")
 	got := Change{Ref: RefOf(secret), Action: Created, After: secret}.Diff()
-	if strings.Contains(got, "c2VjcmV0") || strings.Contains(got, "hush") || !strings.Contains(got, "key: (8 characters)") {
+	if strings.Contains(got, "c2VjcmV0") || strings.Contains(got, "hush") ||
+		!strings.Contains(got, "key: (8 characters)") {
 		t.Errorf("the diff of a Secret is\n%s", got)
 	}
 	if v, _ := secret.Object["data"].(map[string]any); v["key"] != "c2VjcmV0" {
@@ -41,7 +45,8 @@ func TestContains(t *testing.T) {
 		{name: "more fields do no harm", have: "{a: 1, b: {c: 2, d: 3}}", want: "{b: {c: 2}}", within: true},
 		{name: "another value does", have: "{a: 1}", want: "{a: 2}"},
 		{name: "a missing field does", have: "{a: 1}", want: "{b: {c: 1}}"},
-		{name: "entries of a list may have more fields", have: "{l: [{n: a, x: 1}, {n: b}]}", want: "{l: [{n: a}, {n: b}]}", within: true},
+		{name: "entries of a list may have more fields", have: "{l: [{n: a, x: 1}, {n: b}]}", want: "{l: [{n: a}, {n: b}]}",
+			within: true},
 		{name: "a list of another length is another list", have: "{l: [{n: a}]}", want: "{l: []}"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -38,7 +38,8 @@ func (f Field) Under(root Field) bool {
 // keepOthers returns obj without the fields that only other managers own in the live object and that keep accepts.
 // Applying an object without a field gives up our ownership of that field only, so it stays as it is. A field that we
 // own as well still has our value, since nobody has set it after us.
-func keepOthers(obj, live *unstructured.Unstructured, ours string, keep func(Ref, Field) bool) (*unstructured.Unstructured, []Kept, error) {
+func keepOthers(obj, live *unstructured.Unstructured, ours string,
+	keep func(Ref, Field) bool) (*unstructured.Unstructured, []Kept, error) {
 	if live == nil || keep == nil {
 		return obj, nil, nil
 	}
@@ -67,7 +68,8 @@ func keepOthers(obj, live *unstructured.Unstructured, ours string, keep func(Ref
 }
 
 // fieldsOf returns the fields of an object that we have applied, and those of other managers.
-func fieldsOf(live *unstructured.Unstructured, ours string) (own *fieldpath.Set, others map[string]*fieldpath.Set, err error) {
+func fieldsOf(live *unstructured.Unstructured, ours string) (own *fieldpath.Set, others map[string]*fieldpath.Set,
+	err error) {
 	own, others = fieldpath.NewSet(), map[string]*fieldpath.Set{}
 	for _, entry := range live.GetManagedFields() {
 		if entry.FieldsV1 == nil {

@@ -62,7 +62,8 @@ spec:
   replicas: 1
   template: {spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}, env: [{name: HOME}]}]}}
 `},
-		{"what is of another container", "kubectl", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"b\"}":{"f:image":{}}}}}}}`, ours},
+		{"what is of another container", "kubectl",
+			`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"b\"}":{"f:image":{}}}}}}}`, ours},
 		{"what is not to stay", "kubectl", `{"f:metadata":{"f:labels":{"f:x":{}}},"f:spec":{"f:selector":{}}}`, ours},
 		{"what we have set ourselves", Manager, `{"f:spec":{"f:replicas":{}}}`, ours},
 	} {
@@ -72,11 +73,15 @@ spec:
 			if row.manager == Manager {
 				operation = "Apply"
 			}
-			entry := map[string]any{"manager": row.manager, "operation": operation, "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": read(t, row.fields).Object}
+			entry := map[string]any{"manager": row.manager, "operation": operation, "apiVersion": "apps/v1",
+				"fieldsType": "FieldsV1", "fieldsV1": read(t, row.fields).Object}
 			if err := unstructured.SetNestedSlice(live.Object, []any{entry}, "metadata", "managedFields"); err != nil {
 				t.Fatal(err)
 			}
-			got, kept, err := keepOthers(obj, live, Manager, func(_ Ref, f Field) bool { return f.Under(".spec.replicas") || f.Under(".spec.template") })
+			got, kept, err := keepOthers(obj, live, Manager, func(_ Ref, f Field) bool {
+				return f.Under(".spec.replicas") ||
+					f.Under(".spec.template")
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,8 @@ func TestApplyingTwiceChangesNothing(t *testing.T) {
 	config := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: one}}")
 	config.SetNamespace(namespace)
 
-	if got := mustApply(t, cluster, config, Options{DryRun: true}); got.Action != Created || !strings.Contains(got.Diff(), "+  a: one") {
+	if got := mustApply(t, cluster, config, Options{DryRun: true}); got.Action != Created ||
+		!strings.Contains(got.Diff(), "+  a: one") {
 		t.Errorf("a dry run says %s\n%s", got.Action, got.Diff())
 	}
 	if u, err := cluster.Get(t.Context(), RefOf(config)); u != nil || err != nil {
@@ -82,7 +83,8 @@ func TestApplyingTwiceChangesNothing(t *testing.T) {
 	}
 	config.Object["data"] = map[string]any{"b": "two"}
 	changed := mustApply(t, cluster, config, Options{})
-	if data, _, _ := unstructured.NestedStringMap(changed.After.Object, "data"); changed.Action != Changed || len(data) != 1 || data["b"] != "two" {
+	if data, _, _ := unstructured.NestedStringMap(changed.After.Object, "data"); changed.Action != Changed ||
+		len(data) != 1 || data["b"] != "two" {
 		t.Errorf("a field that is no longer applied stays: %s, %v", changed.Action, data)
 	}
 }
@@ -98,7 +100,8 @@ func TestFieldsOfOthersAreTakenOnlyByForce(t *testing.T) {
 	}
 	_, err := cluster.Apply(t.Context(), config, Options{})
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) || len(conflict.Fields) != 1 || !strings.Contains(conflict.Fields[0], `"somebody"`) || !strings.HasSuffix(conflict.Fields[0], ".data.a") {
+	if !errors.As(err, &conflict) || len(conflict.Fields) != 1 || !strings.Contains(conflict.Fields[0], `"somebody"`) ||
+		!strings.HasSuffix(conflict.Fields[0], ".data.a") {
 		t.Fatalf("got %v", err)
 	}
 	forced := mustApply(t, cluster, config, Options{Force: true})

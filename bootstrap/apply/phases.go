@@ -38,7 +38,8 @@ func DeletePhases(refs []Ref) [][]Ref {
 	order := [][]Ref{phases[PhaseCustom], phases[PhaseAdmission], phases[PhaseWorkloads], phases[PhaseContent]}
 	isNamespace := func(r Ref) bool { return r.Group == "" && r.Kind == "Namespace" }
 	definitions, namespaces := slices.Clone(phases[PhaseDefinitions]), slices.Clone(phases[PhaseDefinitions])
-	return append(order, slices.DeleteFunc(definitions, isNamespace), slices.DeleteFunc(namespaces, func(r Ref) bool { return !isNamespace(r) }))
+	return append(order, slices.DeleteFunc(definitions, isNamespace),
+		slices.DeleteFunc(namespaces, func(r Ref) bool { return !isNamespace(r) }))
 }
 
 func phaseOf(r Ref) int {

@@ -36,7 +36,8 @@ func TestPhasesComeInTheOrderInWhichObjectsNeedEachOther(t *testing.T) {
 		}
 		got = append(got, "|")
 	}
-	want := []string{"CustomResourceDefinition", "Namespace", "|", "ConfigMap", "Role", "|", "ValidatingWebhookConfiguration", "|", "Deployment", "|",
+	want := []string{"CustomResourceDefinition", "Namespace", "|", "ConfigMap", "Role", "|",
+		"ValidatingWebhookConfiguration", "|", "Deployment", "|",
 		"ClusterQueue", "APIService", "|"}
 	if !slices.Equal(got, want) {
 		t.Errorf("phases are %q, want %q", got, want)
@@ -51,7 +52,8 @@ func TestWhatOthersAnswerForIsDeletedBeforeThem(t *testing.T) {
 		}
 		got = append(got, "|")
 	}
-	want := []string{"ClusterQueue", "APIService", "|", "ValidatingWebhookConfiguration", "|", "Deployment", "|", "ConfigMap", "Role", "|",
+	want := []string{"ClusterQueue", "APIService", "|", "ValidatingWebhookConfiguration", "|", "Deployment", "|",
+		"ConfigMap", "Role", "|",
 		"CustomResourceDefinition", "|", "Namespace", "|"}
 	if !slices.Equal(got, want) {
 		t.Errorf("phases are %q, want %q", got, want)

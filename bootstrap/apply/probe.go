@@ -13,7 +13,8 @@ import (
 // AwaitAnswer returns when the server accepts a dry run of the probe and the answer satisfies the condition: the
 // webhooks for it then work. It does nothing without a probe, and takes any answer without a condition. It returns a
 // WaitError when ctx ends.
-func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructured, is Condition, say func(string)) error {
+func (c *Cluster) AwaitAnswer(ctx context.Context, probe *unstructured.Unstructured, is Condition,
+	say func(string)) error {
 	if probe == nil {
 		return nil
 	}

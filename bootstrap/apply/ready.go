@@ -38,7 +38,8 @@ func Ready(u *unstructured.Unstructured) (bool, string) {
 		return isAvailable(u)
 	case "APIService.apiregistration.k8s.io":
 		return conditionTrue(u, "Available")
-	case "MutatingWebhookConfiguration.admissionregistration.k8s.io", "ValidatingWebhookConfiguration.admissionregistration.k8s.io":
+	case "MutatingWebhookConfiguration.admissionregistration.k8s.io",
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io":
 		return hasWebhookRules(u)
 	case "ClusterQueue.kueue.x-k8s.io", "LocalQueue.kueue.x-k8s.io", "AdmissionCheck.kueue.x-k8s.io":
 		return conditionTrue(u, "Active")
@@ -54,7 +55,8 @@ func Gone(u *unstructured.Unstructured) (bool, string) {
 	if left := u.GetFinalizers(); len(left) > 0 {
 		return false, fmt.Sprintf("finalizers %q are still on it", left)
 	}
-	for _, kind := range []string{"NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure"} {
+	for _, kind := range []string{"NamespaceContentRemaining", "NamespaceFinalizersRemaining",
+		"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure"} {
 		if is, message := condition(u, kind); is == "True" {
 			return false, message
 		}

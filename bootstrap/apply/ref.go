@@ -49,7 +49,8 @@ func (r Ref) String() string {
 
 // Compare orders references by group, kind, namespace and name.
 func (r Ref) Compare(o Ref) int {
-	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Namespace, o.Namespace), cmp.Compare(r.Name, o.Name))
+	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Namespace, o.Namespace),
+		cmp.Compare(r.Name, o.Name))
 }
 
 // GroupKind returns the kind without a version.

@@ -155,6 +155,7 @@ const imagePullGrace = 30 * time.Second
 
 // imageTrouble reports whether a reason is that of the kubelet for an image that it cannot pull.
 func imageTrouble(why string) bool {
-	return strings.Contains(why, "ErrImagePull") || strings.Contains(why, "ImagePullBackOff") || strings.Contains(why, "InvalidImageName") ||
+	return strings.Contains(why, "ErrImagePull") || strings.Contains(why, "ImagePullBackOff") ||
+		strings.Contains(why, "InvalidImageName") ||
 		strings.Contains(why, "ErrImageNeverPull")
 }

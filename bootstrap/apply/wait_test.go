@@ -69,7 +69,8 @@ func TestWaitSaysWhichPodIsInTrouble(t *testing.T) {
 
 // TestWaitDoesNotGoOnForAnImageThatNobodyCanPull even if time is left.
 func TestWaitDoesNotGoOnForAnImageThatNobodyCanPull(t *testing.T) {
-	for reason, gives := range map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true, "CrashLoopBackOff": false} {
+	for reason, gives := range map[string]bool{"ErrImagePull": true, "ImagePullBackOff": true, "InvalidImageName": true,
+		"CrashLoopBackOff": false} {
 		pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: d-1, namespace: s, labels: {app: d}},
   status: {containerStatuses: [{state: {waiting: {reason: `+reason+`}}}]}}`)
 		deployment := parse(t, starting)

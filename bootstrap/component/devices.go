@@ -30,7 +30,8 @@ type Devices struct{}
 func (*Devices) Definition() Definition {
 	return Definition{Name: "rule for devices", Flags: []Flag{{
 		Name: "device-pods", Key: keyDevices, Kind: Text, Parse: parseDevices,
-		Usage: "who may create pods that request devices in namespaces for runs: " + devicesOfRuns + " or " + devicesOfAnyone +
+		Usage: "who may create pods that request devices in namespaces for runs: " + devicesOfRuns + " or " +
+			devicesOfAnyone +
 			" (default: " + devicesOfRuns + ")",
 	}}}
 }

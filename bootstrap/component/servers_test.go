@@ -71,7 +71,8 @@ func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
 		"https://p.example,cert=x":      "want ca=FILE or audience=NAME",
 	} {
 		_, err := parseServers([]string{address})
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -79,7 +80,8 @@ func TestWhatIsNoServerForATokenIsRefused(t *testing.T) {
 	if err := os.WriteFile(ca, []byte("PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseServers([]string{"https://p.example,ca=" + ca}); err == nil || !strings.Contains(err.Error(), "it contains no certificate") {
+	if _, err := parseServers([]string{"https://p.example,ca=" + ca}); err == nil ||
+		!strings.Contains(err.Error(), "it contains no certificate") {
 		t.Errorf("a file without a certificate: %v", err)
 	}
 }

@@ -19,7 +19,8 @@ const (
 	Switch // true without a value
 )
 
-// Flag is one setting of a component: a flag of bflow bootstrap, and the value that the inventory keeps for later calls.
+// Flag is one setting of a component: a flag of bflow bootstrap, and the value that the inventory keeps for later
+// calls.
 type Flag struct {
 	Name, Usage string // of the command line
 	Key         string // of the value in the inventory

@@ -105,7 +105,8 @@ func isOfCluster(u *unstructured.Unstructured) bool {
 		return slices.Contains([]string{"system:deployers", "system:image-builders", "system:image-pullers"}, name)
 	case "Secret": // a token is deleted with its account
 		notes := u.GetAnnotations()
-		return notes["kubernetes.io/service-account.name"] != "" || notes["openshift.io/internal-registry-auth-token.service-account"] != ""
+		return notes["kubernetes.io/service-account.name"] != "" ||
+			notes["openshift.io/internal-registry-auth-token.service-account"] != ""
 	case "ClusterServiceVersion":
 		return u.GetLabels()["olm.copiedFrom"] != ""
 	}

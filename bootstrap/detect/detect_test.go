@@ -36,7 +36,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	want := detect.Found{
 		Platform: detect.Platform{Kubernetes: "v1.34.4", OpenShift: "4.20.1", Hub: "5d1c", AdmissionPolicy: true},
-		Storage:  []detect.Storage{{Name: "fast", Provisioner: "csi.example", Default: true}, {Name: "slow", Provisioner: "csi.example", Immediate: true}},
+		Storage: []detect.Storage{{Name: "fast", Provisioner: "csi.example", Default: true},
+			{Name: "slow", Provisioner: "csi.example", Immediate: true}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

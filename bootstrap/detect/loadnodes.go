@@ -86,13 +86,15 @@ func worth(p pair) int {
 		return 0
 	case strings.HasPrefix(p.key, "node-role.kubernetes.io/"):
 		return 1
-	case strings.Contains(p.key, "nodepool") || strings.Contains(p.key, "nodegroup") || strings.Contains(p.key, "agentpool"):
+	case strings.Contains(p.key, "nodepool") || strings.Contains(p.key, "nodegroup") ||
+		strings.Contains(p.key, "agentpool"):
 		return 2
 	case p.key == "node.kubernetes.io/instance-type":
 		return 3
 	case p.key == corev1.LabelHostname:
 		return worthNothing
-	case strings.HasPrefix(p.key, "topology.kubernetes.io/"), strings.HasPrefix(p.key, "failure-domain.beta.kubernetes.io/"):
+	case strings.HasPrefix(p.key, "topology.kubernetes.io/"),
+		strings.HasPrefix(p.key, "failure-domain.beta.kubernetes.io/"):
 		return 6
 	default:
 		return 5

@@ -14,12 +14,14 @@ import (
 
 // Nodes is the hardware for runs.
 type Nodes struct {
-	Count     int               `json:"count"`
-	Devices   []Device          `json:"devices,omitempty"`
-	Ill       []Ill             `json:"ill,omitempty"`
-	Lost      []string          `json:"lost,omitempty"`      // nodes with devices that accept no pods, and why
-	LoadNodes map[string]string `json:"loadNodes,omitempty"` // selects nodes without devices for task pods; empty if no label does
-	LoadCPU   string            `json:"loadCPU,omitempty"`   // cores that a load generator requests if all nodes are small, else empty
+	Count   int      `json:"count"`
+	Devices []Device `json:"devices,omitempty"`
+	Ill     []Ill    `json:"ill,omitempty"`
+	Lost    []string `json:"lost,omitempty"` // nodes with devices that accept no pods, and why
+	// selects nodes without devices for task pods; empty if no label does
+	LoadNodes map[string]string `json:"loadNodes,omitempty"`
+	// cores that a load generator requests if all nodes are small, else empty
+	LoadCPU string `json:"loadCPU,omitempty"`
 }
 
 // Device is one kind of accelerator of one product.

@@ -11,10 +11,11 @@ import (
 
 // Platform is what the cluster is.
 type Platform struct {
-	Kubernetes      string `json:"kubernetes"`          // version as the server reports it
-	OpenShift       string `json:"openshift,omitempty"` // its version, "unknown" if it is hidden, "" on other clusters
-	Hub             string `json:"hub"`                 // UID of namespace kube-system
-	AdmissionPolicy bool   `json:"admissionPolicy"`     // served since Kubernetes 1.30: the server itself enforces our rules for runs
+	Kubernetes string `json:"kubernetes"`          // version as the server reports it
+	OpenShift  string `json:"openshift,omitempty"` // its version, "unknown" if it is hidden, "" on other clusters
+	Hub        string `json:"hub"`                 // UID of namespace kube-system
+	// served since Kubernetes 1.30: the server itself enforces our rules for runs
+	AdmissionPolicy bool `json:"admissionPolicy"`
 }
 
 // IsOpenShift reports whether the platform assigns users to pods.

@@ -68,7 +68,8 @@ func ask(ctx context.Context, over http.RoundTripper, ref string) (string, error
 	if err != nil {
 		return "", fmt.Errorf("reading image %q: %w", ref, err)
 	}
-	found, err := remote.Head(tag, remote.WithContext(ctx), remote.WithTransport(over), remote.WithAuthFromKeychain(authn.DefaultKeychain),
+	found, err := remote.Head(tag, remote.WithContext(ctx), remote.WithTransport(over),
+		remote.WithAuthFromKeychain(authn.DefaultKeychain),
 		remote.WithUserAgent("bflow"), remote.WithRetryPredicate(noRetry), remote.WithRetryStatusCodes())
 	if err != nil {
 		return "", reason(ctx, err)

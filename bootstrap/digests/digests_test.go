@@ -25,7 +25,8 @@ func host(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://
 func TestTagsAreResolvedWhereTheirRegistryAnswers(t *testing.T) {
 	srv := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer srv.Close()
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	refusing := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer refusing.Close()
 	ended := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -59,9 +60,11 @@ func TestTagsAreResolvedWhereTheirRegistryAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refs := []string{there, host(srv) + "/team/other:v1", host(refusing) + "/app:v1", host(silent) + "/app:v1", gone + "/app:v1", "UPPER:v1"}
+	refs := []string{there, host(srv) + "/team/other:v1", host(refusing) + "/app:v1", host(silent) + "/app:v1",
+		gone + "/app:v1", "UPPER:v1"}
 	got := Resolve(t.Context(), refs)
-	for i, why := range []string{"", "the registry has no such image", "the registry answers 503 Service Unavailable", "the registry does not answer",
+	for i, why := range []string{"", "the registry has no such image", "the registry answers 503 Service Unavailable",
+		"the registry does not answer",
 		"the registry cannot be reached", `reading image "UPPER:v1"`} {
 		answer := got[refs[i]]
 		switch {
@@ -74,7 +77,8 @@ func TestTagsAreResolvedWhereTheirRegistryAnswers(t *testing.T) {
 }
 
 func TestWhatHasADigestIsNotByTag(t *testing.T) {
-	for ref, want := range map[string]bool{"a.example/b:v1": true, "a.example/b": true, "a.example/b@sha256:1": false, "a.example/b:v1@sha256:1": false} {
+	for ref, want := range map[string]bool{"a.example/b:v1": true, "a.example/b": true, "a.example/b@sha256:1": false,
+		"a.example/b:v1@sha256:1": false} {
 		if got := ByTag(ref); got != want {
 			t.Errorf("%s: %v", ref, got)
 		}

@@ -32,7 +32,8 @@ func (d *doctor) reachable(ctx context.Context) []Line {
 		says = "OpenShift " + d.platform.OpenShift + ", " + says
 	}
 	if older(d.platform.Kubernetes, minKubernetes) {
-		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns", "%s is older than %s: runs can start without passing their queue", says, minKubernetes)}
+		return []Line{warn(check, "update the cluster, or let only bflow create PipelineRuns",
+			"%s is older than %s: runs can start without passing their queue", says, minKubernetes)}
 	}
 	return []Line{ok(check, "%s at %s", says, d.client.Config.Host)}
 }
@@ -87,7 +88,8 @@ func skewLine(check, who string, off time.Duration) Line {
 	if off < 0 {
 		direction, off = "behind", -off
 	}
-	return warn(check, "synchronise both with a time server (chrony, ntp)", "%s is %s %s this machine: times in reports will not agree", who, off.Round(time.Second), direction)
+	return warn(check, "synchronise both with a time server (chrony, ntp)",
+		"%s is %s %s this machine: times in reports will not agree", who, off.Round(time.Second), direction)
 }
 
 func (d *doctor) host() string {

@@ -89,7 +89,8 @@ func mergeHidden(lines []Line) []Line {
 	if len(hidden) == 0 {
 		return out
 	}
-	return append(out, warn("access", "nothing, if runs work; else ask an administrator to run bflow doctor", "your account may not read: %s", strings.Join(hidden, ", ")))
+	return append(out, warn("access", "nothing, if runs work; else ask an administrator to run bflow doctor",
+		"your account may not read: %s", strings.Join(hidden, ", ")))
 }
 
 // Failed reports whether a line fails.
@@ -118,7 +119,8 @@ type look func(context.Context) []Line
 // checks returns the checks in their order.
 func (d *doctor) checks() []look {
 	return []look{
-		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus, d.queue,
+		d.clock, d.permissions, d.tekton, d.kueue, d.controller, d.policy, d.namespace, d.podSecurity, d.storage, d.gpus,
+		d.queue,
 		d.targets, d.pod,
 	}
 }

@@ -38,7 +38,8 @@ func (d *doctor) tekton(ctx context.Context) []Line {
 	line := d.installed(ctx, check, "Tekton Pipelines", i, minTekton)
 	if line.Level == OK && d.isDown(ctx, i.Namespace, "tekton-pipelines-webhook") {
 		line = fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace),
-			"Deployment tekton-pipelines-webhook in %s is not available%s: no run can be created, and none makes progress", i.Namespace, d.trouble(ctx, i.Namespace))
+			"Deployment tekton-pipelines-webhook in %s is not available%s: no run can be created, and none makes progress",
+			i.Namespace, d.trouble(ctx, i.Namespace))
 	}
 	if line.Level != OK || d.platform.IsOpenShift() {
 		return []Line{line}
@@ -62,8 +63,11 @@ func (d *doctor) tektonSecurity(ctx context.Context, i detect.Install) Line {
 		return unreadable(check, err)[0]
 	}
 	if flags.Data["set-security-context"] != "true" {
-		return fail(check, fmt.Sprintf(`kubectl patch configmap feature-flags -n %s --type merge -p '{"data":{"set-security-context":"true"}}'`, i.Namespace),
-			"Tekton Pipelines %s adds containers to pods that a restricted namespace refuses (flag set-security-context)", i.Version)
+		return fail(check,
+			fmt.Sprintf(`kubectl patch configmap feature-flags -n %s --type merge -p '{"data":{"set-security-context":"true"}}'`,
+				i.Namespace),
+			"Tekton Pipelines %s adds containers to pods that a restricted namespace refuses (flag set-security-context)",
+			i.Version)
 	}
 	return ok(check, "Tekton Pipelines %s (%s) in %s", i.Version, i.By, i.Namespace)
 }
@@ -79,13 +83,15 @@ func (d *doctor) kueue(ctx context.Context) []Line {
 	case !i.Present:
 		return []Line{fail(check, bootstrap, "Kueue is not installed")}
 	case !k.Usable():
-		return []Line{fail(check, "update Kueue to "+minKueue+" or later", "Kueue serves %s, and not v1beta2", strings.Join(k.Served, ", "))}
+		return []Line{fail(check, "update Kueue to "+minKueue+" or later", "Kueue serves %s, and not v1beta2",
+			strings.Join(k.Served, ", "))}
 	case err != nil:
 		return unreadable(check, err)
 	}
 	line := d.installed(ctx, check, "Kueue", i, minKueue)
 	if line.Level == OK && k.ManagesPods() {
-		line = warn(check, "remove pod from integrations.frameworks of Kueue, or keep it: bflow-controller then creates the Workloads of runs",
+		line = warn(check,
+			"remove pod from integrations.frameworks of Kueue, or keep it: bflow-controller then creates the Workloads of runs",
 			"Kueue %s (%s) manages single pods too, so runs may carry no queue label", i.Version, i.By)
 	}
 	return []Line{line}
@@ -97,9 +103,11 @@ func (d *doctor) installed(ctx context.Context, check, what string, i detect.Ins
 	case i.Namespace == "":
 		return fail(check, bootstrap, "the API of %s is served, but its controller was not found", what)
 	case !i.Ready:
-		return fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace), "%s %s in %s is not available%s", what, i.Version, i.Namespace, d.trouble(ctx, i.Namespace))
+		return fail(check, fmt.Sprintf("check its pods: kubectl get pods -n %s", i.Namespace),
+			"%s %s in %s is not available%s", what, i.Version, i.Namespace, d.trouble(ctx, i.Namespace))
 	case older(i.Version, oldest):
-		return warn(check, fmt.Sprintf("update it to %s or later", oldest), "%s %s (%s) is older than what bflow is tested with, %s", what, i.Version, i.By, oldest)
+		return warn(check, fmt.Sprintf("update it to %s or later", oldest),
+			"%s %s (%s) is older than what bflow is tested with, %s", what, i.Version, i.By, oldest)
 	default:
 		return ok(check, "%s %s (%s) in %s", what, i.Version, i.By, i.Namespace)
 	}
@@ -136,7 +144,8 @@ func (d *doctor) controller(ctx context.Context) []Line {
 			"bflow-controller is not available%s", d.trouble(ctx, contract.NamespaceSystem))}
 	}
 	if v := o.Labels["app.kubernetes.io/version"]; v != "" && d.Version != "" && v != d.Version {
-		return []Line{warn(check, "run bflow bootstrap upgrade, or use bflow "+v, "bflow-controller is %s and this bflow is %s", v, d.Version)}
+		return []Line{warn(check, "run bflow bootstrap upgrade, or use bflow "+v,
+			"bflow-controller is %s and this bflow is %s", v, d.Version)}
 	}
 	return []Line{ok(check, "bflow-controller %s", d.Version)}
 }

@@ -16,14 +16,16 @@ import (
 func (d *doctor) policy(ctx context.Context) []Line {
 	const check = "policy"
 	if !d.platform.AdmissionPolicy {
-		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later", "the API server does not support admission policies")}
+		return []Line{warn(check, "update the cluster to Kubernetes "+minKubernetes+" or later",
+			"the API server does not support admission policies")}
 	}
 	for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
 		at := kube.In("admissionregistration.k8s.io", "v1", resource)
 		at.Name = "bflow-runs"
 		_, err := d.get(ctx, at)
 		if apierrors.IsNotFound(err) {
-			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: runs can start without passing their queue", resource)}
+			return []Line{fail(check, bootstrap, "%s bflow-runs is missing: runs can start without passing their queue",
+				resource)}
 		}
 		if err != nil {
 			return unreadable(check, err)
@@ -48,20 +50,23 @@ func (d *doctor) namespace(ctx context.Context) []Line {
 	case apierrors.IsNotFound(err):
 		return []Line{fail(check, d.inNamespace(), "namespace %s does not exist", d.Namespace)}
 	case err == nil && ns.GetLabels()[contract.LabelEnabled] != "true":
-		return []Line{fail(check, d.inNamespace(), "namespace %s is not for runs: label %s=true is missing", d.Namespace, contract.LabelEnabled)}
+		return []Line{fail(check, d.inNamespace(), "namespace %s is not for runs: label %s=true is missing", d.Namespace,
+			contract.LabelEnabled)}
 	case err != nil && !apierrors.IsForbidden(err): // people often may not read their own namespace
 		return unreadable(check, err)
 	}
 	hub, err := kube.Get[corev1.ConfigMap](ctx, d.client, kube.Core("configmaps", d.Namespace, contract.ConfigMapHub))
 	if apierrors.IsNotFound(err) {
-		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub, d.Namespace)}
+		return []Line{fail(check, d.inNamespace(), "ConfigMap %s is missing in namespace %s", contract.ConfigMapHub,
+			d.Namespace)}
 	}
 	if err != nil {
 		return unreadable(check, err)
 	}
 	d.images = hub.Data[contract.HubImages]
 	if id := hub.Data[contract.HubKey]; d.platform.Hub != "" && id != d.platform.Hub {
-		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s belongs to another cluster: %q, but this is %q", contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
+		return []Line{fail(check, d.inNamespace(), "ConfigMap %s in %s belongs to another cluster: %q, but this is %q",
+			contract.ConfigMapHub, d.Namespace, id, d.platform.Hub)}
 	}
 	for _, account := range []string{contract.AccountRunner, contract.AccountLoad} {
 		_, err := d.get(ctx, kube.Core("serviceaccounts", d.Namespace, account))

@@ -48,14 +48,18 @@ func (d *doctor) permissions(ctx context.Context) []Line {
 	if err != nil {
 		return unreadable(check, err)
 	}
-	remedy := fmt.Sprintf("let an administrator run: kubectl create rolebinding bflow-users --clusterrole %s --user YOU -n %s", roleUser, d.Namespace)
+	remedy := fmt.Sprintf(
+		"let an administrator run: kubectl create rolebinding bflow-users --clusterrole %s --user YOU -n %s", roleUser,
+		d.Namespace)
 	switch {
 	case len(denied) == 0:
 		return []Line{ok(check, "your account has all permissions for bflow run in namespace %s", d.Namespace)}
 	case slices.ContainsFunc(denied, right.vital):
-		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace, listRights(denied))}
+		return []Line{fail(check, remedy, "your account may not start runs in namespace %s: %s", d.Namespace,
+			listRights(denied))}
 	default:
-		return []Line{warn(check, remedy, "your account may start runs, but some commands of bflow will not work: %s", listRights(denied))}
+		return []Line{warn(check, remedy, "your account may start runs, but some commands of bflow will not work: %s",
+			listRights(denied))}
 	}
 }
 

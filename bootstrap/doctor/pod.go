@@ -33,14 +33,16 @@ func (d *doctor) pod(ctx context.Context) []Line {
 	}
 	prefix, tag := d.imageNames()
 	if prefix == "" {
-		return []Line{warn(check, "name them with --image-prefix", "the location of the images is not known, because bflow-controller is not installed")}
+		return []Line{warn(check, "name them with --image-prefix",
+			"the location of the images is not known, because bflow-controller is not installed")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	pod := &corev1.Pod{}
 	err := d.client.Create(ctx, kube.Core("pods", d.Namespace, ""), d.probe(prefix, tag), pod, kube.Write{})
 	if err != nil {
-		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod", "a pod of bflow cannot be created in namespace %s: %s", d.Namespace, serverMessage(err))}
+		return []Line{fail(check, "fix what the API server reports, or check without a pod: --no-pod",
+			"a pod of bflow cannot be created in namespace %s: %s", d.Namespace, serverMessage(err))}
 	}
 	at := kube.Core("pods", d.Namespace, pod.Name)
 	defer func() { // also after an interrupt, so that the pod does not stay
@@ -87,10 +89,12 @@ func (d *doctor) probe(prefix, tag string) *unstructured.Unstructured {
 		}
 		containers = append(containers, map[string]any{
 			"name": binary, "image": prefix + "/" + binary + ":" + tag, "command": []any{"/" + binary}, "args": args,
-			"env":       []any{map[string]any{"name": "HOME", "value": "/tmp"}},
-			"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"}, "limits": map[string]any{"memory": "128Mi"}},
+			"env": []any{map[string]any{"name": "HOME", "value": "/tmp"}},
+			"resources": map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "16Mi"},
+				"limits": map[string]any{"memory": "128Mi"}},
 			"securityContext": map[string]any{
-				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": map[string]any{"drop": []any{"ALL"}},
+				"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+				"capabilities": map[string]any{"drop": []any{"ALL"}},
 			},
 		})
 	}
@@ -214,10 +218,12 @@ func (d *doctor) checkEgress(ctx context.Context, pod kube.At, before time.Time)
 		case u.Error == "":
 			lines = append(lines, ok(check, "pods reach %s", u.URL))
 		case len(d.Reach) > 0:
-			lines = append(lines, fail(check, "allow egress of pods in namespace "+d.Namespace+": proxy, firewall, NetworkPolicy", "pods do not reach %s: %s", u.URL, u.Error))
+			lines = append(lines, fail(check, "allow egress of pods in namespace "+d.Namespace+
+				": proxy, firewall, NetworkPolicy", "pods do not reach %s: %s", u.URL, u.Error))
 		default:
-			lines = append(lines, warn(check, "store models on a volume, or give your mirror with --reach URL and in HF_ENDPOINT of the deployment",
-				"pods do not reach %s: %s", u.URL, u.Error))
+			lines = append(lines,
+				warn(check, "store models on a volume, or give your mirror with --reach URL and in HF_ENDPOINT of the deployment",
+					"pods do not reach %s: %s", u.URL, u.Error))
 		}
 	}
 	if line := skewLine("clock", "the node of the pod", skew(told.Time, before, d.Now(), 0)); line.Level != OK {

@@ -45,24 +45,28 @@ func (d *doctor) queue(ctx context.Context) []Line {
 			}
 		}
 	}
-	return []Line{ok(check, "runs of namespace %s wait in queue %s for target %s", d.Namespace, contract.TargetLocal, contract.TargetLocal)}
+	return []Line{ok(check, "runs of namespace %s wait in queue %s for target %s", d.Namespace, contract.TargetLocal,
+		contract.TargetLocal)}
 }
 
 // inactive returns the line of an object that exists and does not work.
 func inactive(check, resource string, o *unstructured.Unstructured) (Line, bool) {
 	if policy, _, _ := unstructured.NestedString(o.Object, "spec", "stopPolicy"); policy != "" && policy != "None" {
-		return fail(check, fmt.Sprintf("kubectl patch %s %s --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}'", resource, o.GetName()),
+		return fail(check, fmt.Sprintf("kubectl patch %s %s --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}'", resource,
+			o.GetName()),
 			"%s %q is stopped (%s)", resource, o.GetName(), policy), true
 	}
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, _ := c.(map[string]any)
 		if condition["type"] == "Active" && condition["status"] != "True" {
-			return fail(check, "check that bflow-controller and Kueue are running", "%s %q is not active: %v", resource, o.GetName(), condition["message"]), true
+			return fail(check, "check that bflow-controller and Kueue are running", "%s %q is not active: %v", resource,
+				o.GetName(), condition["message"]), true
 		}
 	}
 	if resource == "admissionchecks" && len(conditions) == 0 {
-		return fail(check, "check that bflow-controller is running", "admission check %q has no active controller yet", o.GetName()), true
+		return fail(check, "check that bflow-controller is running", "admission check %q has no active controller yet",
+			o.GetName()), true
 	}
 	return Line{}, false
 }
@@ -78,7 +82,8 @@ func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Li
 		covered = append(covered, names...)
 	}
 	if len(covered) == 0 {
-		return fail(check, "check that bflow-controller is running: it sets the quota from the nodes", "queue %s has no quota yet, so nothing is admitted", queue.GetName())
+		return fail(check, "check that bflow-controller is running: it sets the quota from the nodes",
+			"queue %s has no quota yet, so nothing is admitted", queue.GetName())
 	}
 	nodes, err := d.readNodes(ctx)
 	if err != nil {
@@ -86,7 +91,8 @@ func (d *doctor) quota(ctx context.Context, queue *unstructured.Unstructured) Li
 	}
 	for _, g := range nodes.Devices {
 		if !slices.Contains(covered, g.Resource) {
-			return fail(check, "check that bflow-controller is running: it sets the quota from the nodes", "queue %s covers %s, but not %s of the nodes", queue.GetName(), strings.Join(covered, ", "), g.Resource)
+			return fail(check, "check that bflow-controller is running: it sets the quota from the nodes",
+				"queue %s covers %s, but not %s of the nodes", queue.GetName(), strings.Join(covered, ", "), g.Resource)
 		}
 	}
 	return ok(check, "")

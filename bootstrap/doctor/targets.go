@@ -32,7 +32,8 @@ func (d *doctor) targets(ctx context.Context) []Line {
 		if slices.Contains(t.Lacks, d.Namespace) {
 			remedy := fmt.Sprintf("run bflow target add %s --kubeconfig FILE with the kubeconfig of an administrator", t.Name)
 			lines = append(lines, warn(check, remedy,
-				"the service accounts of bflow on target %q lack permissions that this version needs for runs of namespace %s", t.Name, d.Namespace))
+				"the service accounts of bflow on target %q lack permissions that this version needs for runs of namespace %s",
+				t.Name, d.Namespace))
 		}
 	}
 	if len(lines) == 0 && others > 0 {

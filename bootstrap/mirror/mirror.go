@@ -111,7 +111,8 @@ func Images(o *unstructured.Unstructured) []string {
 // hasImages reports whether an object has a pod template, or steps that become one. (Schemas of CRDs have fields of
 // the same names.)
 func hasImages(o *unstructured.Unstructured) bool {
-	return slices.Contains([]string{"Pod", "Task", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}, o.GetKind())
+	return slices.Contains([]string{"Pod", "Task", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"},
+		o.GetKind())
 }
 
 // replaceImages replaces every image below a value: those of containers, and those in arguments after a flag whose

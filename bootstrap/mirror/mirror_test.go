@@ -17,16 +17,28 @@ func TestImage(t *testing.T) {
 		mirror          Mirror
 	}{
 		{name: "no mirror changes nothing", ref: "ghcr.io/a/b:v1", want: "ghcr.io/a/b:v1"},
-		{name: "a registry takes the place of the host", ref: "ghcr.io/a/b:v1", mirror: Mirror{Registry: "10.0.0.1:5000"}, want: "10.0.0.1:5000/a/b:v1"},
-		{name: "a registry may have a path", ref: "registry.k8s.io/k/k@sha256:1", mirror: Mirror{Registry: "reg.example/mirror/"}, want: "reg.example/mirror/k/k@sha256:1"},
-		{name: "a name without a host keeps its whole path", ref: "library/busybox:1", mirror: Mirror{Registry: "reg.example"}, want: "reg.example/library/busybox:1"},
-		{name: "localhost is a host", ref: "localhost/b/c:1", mirror: Mirror{Registry: "reg.example"}, want: "reg.example/b/c:1"},
-		{name: "the map names one image", ref: "cgr.dev/c/busybox@sha256:1", mirror: Mirror{Map: map[string]string{"cgr.dev/c/busybox@sha256:1": "docker.io/library/busybox:1.35"}}, want: "docker.io/library/busybox:1.35"},
-		{name: "the map names a repository: tag or digest stay", ref: "ghcr.io/a/b:v1", mirror: Mirror{Map: map[string]string{"ghcr.io/a/b": "reg.example/b"}}, want: "reg.example/b:v1"},
-		{name: "unless the map has a tag of its own", ref: "cgr.dev/c/busybox@sha256:1", mirror: Mirror{Map: map[string]string{"cgr.dev/c/busybox": "reg.example:5000/busybox:1.35"}}, want: "reg.example:5000/busybox:1.35"},
-		{name: "a port is no tag", ref: "host:5000/a/b", mirror: Mirror{Map: map[string]string{"host:5000/a/b": "reg.example/b"}}, want: "reg.example/b"},
-		{name: "of prefixes the longest fits", ref: "ghcr.io/a/b:v1", mirror: Mirror{Map: map[string]string{"ghcr.io/": "x/", "ghcr.io/a/": "y/"}}, want: "y/b:v1"},
-		{name: "the map goes before the registry", ref: "ghcr.io/a/b:v1", mirror: Mirror{Registry: "reg.example", Map: map[string]string{"ghcr.io/": "x/"}}, want: "x/a/b:v1"},
+		{name: "a registry takes the place of the host", ref: "ghcr.io/a/b:v1", mirror: Mirror{Registry: "10.0.0.1:5000"},
+			want: "10.0.0.1:5000/a/b:v1"},
+		{name: "a registry may have a path", ref: "registry.k8s.io/k/k@sha256:1",
+			mirror: Mirror{Registry: "reg.example/mirror/"}, want: "reg.example/mirror/k/k@sha256:1"},
+		{name: "a name without a host keeps its whole path", ref: "library/busybox:1",
+			mirror: Mirror{Registry: "reg.example"}, want: "reg.example/library/busybox:1"},
+		{name: "localhost is a host", ref: "localhost/b/c:1", mirror: Mirror{Registry: "reg.example"},
+			want: "reg.example/b/c:1"},
+		{name: "the map names one image", ref: "cgr.dev/c/busybox@sha256:1",
+			mirror: Mirror{Map: map[string]string{"cgr.dev/c/busybox@sha256:1": "docker.io/library/busybox:1.35"}},
+			want:   "docker.io/library/busybox:1.35"},
+		{name: "the map names a repository: tag or digest stay", ref: "ghcr.io/a/b:v1",
+			mirror: Mirror{Map: map[string]string{"ghcr.io/a/b": "reg.example/b"}}, want: "reg.example/b:v1"},
+		{name: "unless the map has a tag of its own", ref: "cgr.dev/c/busybox@sha256:1",
+			mirror: Mirror{Map: map[string]string{"cgr.dev/c/busybox": "reg.example:5000/busybox:1.35"}},
+			want:   "reg.example:5000/busybox:1.35"},
+		{name: "a port is no tag", ref: "host:5000/a/b", mirror: Mirror{
+			Map: map[string]string{"host:5000/a/b": "reg.example/b"}}, want: "reg.example/b"},
+		{name: "of prefixes the longest fits", ref: "ghcr.io/a/b:v1",
+			mirror: Mirror{Map: map[string]string{"ghcr.io/": "x/", "ghcr.io/a/": "y/"}}, want: "y/b:v1"},
+		{name: "the map goes before the registry", ref: "ghcr.io/a/b:v1",
+			mirror: Mirror{Registry: "reg.example", Map: map[string]string{"ghcr.io/": "x/"}}, want: "x/a/b:v1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := row.mirror.Image(row.ref); got != row.want {

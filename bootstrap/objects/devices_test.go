@@ -83,20 +83,28 @@ func TestThePolicyOfDevices(t *testing.T) {
 		{name: "one with a GPU", by: somebody, kind: "Pod", pod: gpuPod, refused: true},
 		{name: "one whose first container takes it", by: ofTeam, kind: "Pod", pod: initPod, refused: true},
 		{name: "one with a claim", by: somebody, kind: "Pod", pod: claimPod, refused: true},
-		{name: "one that says that a ReplicaSet has made it", by: ofTeam, kind: "Pod", pod: gpuPod, owner: "ReplicaSet", refused: true},
+		{name: "one that says that a ReplicaSet has made it", by: ofTeam, kind: "Pod", pod: gpuPod, owner: "ReplicaSet",
+			refused: true},
 		{name: "a pod of a run", by: theRunner, kind: "Pod", pod: gpuPod},
-		{name: "a pod of a ReplicaSet, which was looked at", by: ofReplicaSets, kind: "Pod", pod: gpuPod, owner: "ReplicaSet"},
-		{name: "the same where all controllers are one account", by: "system:kube-controller-manager", kind: "Pod", pod: gpuPod, owner: "ReplicaSet"},
-		{name: "a pod of a kind that nobody has looked at", by: ofReplicaSets, kind: "Pod", pod: gpuPod, owner: "Robot", refused: true},
-		{name: "a pod of Tekton", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", kind: "Pod", pod: gpuPod, owner: "TaskRun", refused: true},
+		{name: "a pod of a ReplicaSet, which was looked at", by: ofReplicaSets, kind: "Pod", pod: gpuPod,
+			owner: "ReplicaSet"},
+		{name: "the same where all controllers are one account", by: "system:kube-controller-manager", kind: "Pod",
+			pod: gpuPod, owner: "ReplicaSet"},
+		{name: "a pod of a kind that nobody has looked at", by: ofReplicaSets, kind: "Pod", pod: gpuPod, owner: "Robot",
+			refused: true},
+		{name: "a pod of Tekton", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", kind: "Pod",
+			pod: gpuPod, owner: "TaskRun", refused: true},
 		{name: "a ReplicaSet of somebody", by: somebody, kind: "ReplicaSet", pod: gpuPod, refused: true},
 		{name: "a ReplicaSet of a Deployment", by: ofDeployments, kind: "ReplicaSet", pod: gpuPod, owner: "Deployment"},
 		{name: "a Deployment of somebody", by: somebody, kind: "Deployment", pod: gpuPod, refused: true},
 		{name: "a Deployment of a run", by: theRunner, kind: "Deployment", pod: gpuPod},
-		{name: "a Deployment that gets devices later", by: somebody, kind: "Deployment", pod: gpuPod, old: plainPod, refused: true},
-		{name: "a Deployment of a run that gets more replicas", by: somebody, kind: "Deployment", pod: gpuPod, old: gpuPod, scaled: true, refused: true},
+		{name: "a Deployment that gets devices later", by: somebody, kind: "Deployment", pod: gpuPod, old: plainPod,
+			refused: true},
+		{name: "a Deployment of a run that gets more replicas", by: somebody, kind: "Deployment", pod: gpuPod, old: gpuPod,
+			scaled: true, refused: true},
 		{name: "one that is only marked", by: somebody, kind: "Deployment", pod: gpuPod, old: gpuPod},
-		{name: "one of which Kubernetes writes the revision", by: ofDeployments, kind: "Deployment", pod: gpuPod, old: gpuPod},
+		{name: "one of which Kubernetes writes the revision", by: ofDeployments, kind: "Deployment", pod: gpuPod,
+			old: gpuPod},
 		{name: "a StatefulSet", by: somebody, kind: "StatefulSet", pod: gpuPod, refused: true},
 		{name: "a DaemonSet", by: somebody, kind: "DaemonSet", pod: gpuPod, refused: true},
 		{name: "a Job", by: somebody, kind: "Job", pod: gpuPod, refused: true},
@@ -106,7 +114,8 @@ func TestThePolicyOfDevices(t *testing.T) {
 		{name: "a Job without devices", by: somebody, kind: "Job", pod: plainPod},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			q := request{by: row.by, kind: schema.GroupVersionKind{Version: "v1", Kind: row.kind}, now: makeObject(t, row.kind, row.pod, row.owner, 1)}
+			q := request{by: row.by, kind: schema.GroupVersionKind{Version: "v1", Kind: row.kind},
+				now: makeObject(t, row.kind, row.pod, row.owner, 1)}
 			q.resource = schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(row.kind) + "s"}
 			if row.old != "" {
 				replicas := 1
@@ -135,10 +144,12 @@ func TestWhatARunHasDeployedIsNotScaledByOthers(t *testing.T) {
 		{"what others have deployed is", somebody, "app=web", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			scale := &unstructured.Unstructured{Object: map[string]any{"kind": "Scale", "spec": map[string]any{"replicas": int64(1)}, "status": map[string]any{"selector": row.selector}}}
+			scale := &unstructured.Unstructured{Object: map[string]any{"kind": "Scale",
+				"spec": map[string]any{"replicas": int64(1)}, "status": map[string]any{"selector": row.selector}}}
 			wished := scale.DeepCopy()
 			_ = unstructured.SetNestedField(wished.Object, int64(8), "spec", "replicas")
-			q := request{by: row.by, kind: schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, old: scale, now: wished,
+			q := request{by: row.by, kind: schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"},
+				old: scale, now: wished,
 				resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, subresource: "scale"}
 			got := p.judge(t, q, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench"}})
 			if row.refused != (got != "") {
@@ -151,11 +162,15 @@ func TestWhatARunHasDeployedIsNotScaledByOthers(t *testing.T) {
 // TestThePolicyKnowsEveryDevice that the queue counts, because the policy has a list of its own.
 func TestThePolicyKnowsEveryDevice(t *testing.T) {
 	p := compilePolicy(t, devicesPolicy)
-	at := slices.IndexFunc(p.policy.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == "devices" })
+	at := slices.IndexFunc(p.policy.Spec.Variables,
+		func(v admissionregistrationv1.Variable) bool { return v.Name == "devices" })
 	pattern := regexp.MustCompile(strings.Trim(p.policy.Spec.Variables[at].Expression, "'"))
-	for _, name := range []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "amd.com/cpx_nps4", "habana.ai/gaudi",
-		"gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu", "aws.amazon.com/neuron", "gpu.example.com/card", "npu.example.com/core", "gpu/any", "cpu", "memory",
-		"ephemeral-storage", "hugepages-2Mi", "rdma/hca", "vpc.amazonaws.com/pod-eni", "devices.kubevirt.io/kvm", "example.com/gpu"} {
+	for _, name := range []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "amd.com/gpu",
+		"amd.com/cpx_nps4", "habana.ai/gaudi",
+		"gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu", "aws.amazon.com/neuron", "gpu.example.com/card",
+		"npu.example.com/core", "gpu/any", "cpu", "memory",
+		"ephemeral-storage", "hugepages-2Mi", "rdma/hca", "vpc.amazonaws.com/pod-eni", "devices.kubevirt.io/kvm",
+		"example.com/gpu"} {
 		if devices.IsDevice(name) && !pattern.MatchString(name) {
 			t.Errorf("%s is counted, and anybody may take it", name)
 		}
@@ -169,7 +184,8 @@ func TestThePolicyKnowsEveryDevice(t *testing.T) {
 }
 
 func TestAnyoneMayHaveDevicesWhereTheyAreTold(t *testing.T) {
-	for _, o := range objectsOf(t, objects.Config{Pieces: pieces(component.Settings{"devicePods": []byte(`"anyone"`)}, &component.Devices{})}) {
+	for _, o := range objectsOf(t, objects.Config{Pieces: pieces(component.Settings{"devicePods": []byte(`"anyone"`)},
+		&component.Devices{})}) {
 		if o.GetName() == devicesPolicy {
 			t.Errorf("%s %s is there", o.GetKind(), o.GetName())
 		}

@@ -13,7 +13,8 @@ import (
 // experimentObjects returns Pipeline bflow-experiment, by which consoles, tkn and Triggers start runs in a namespace,
 // and its Task.
 func experimentObjects(c Config, namespace string) ([]*unstructured.Unstructured, error) {
-	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: labelValue(c.Version), Images: map[string]string{"bflow": c.Client}})
+	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: labelValue(c.Version),
+		Images: map[string]string{"bflow": c.Client}})
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,17 @@ func TestTheTaskOfExperimentsRunsTheImageBesideTheControllers(t *testing.T) {
 		want string
 	}{
 		{"nothing is named", objects.Config{Version: "v1+2"}, "localhost/bflow/bflow:v1-2"},
-		{"the controller's image is named", objects.Config{Version: "v1", Image: "reg.example/x/bflow-controller:v1"}, "reg.example/x/bflow:v1"},
-		{"by digest", objects.Config{Version: "v1", Image: "reg.example/x/bflow-controller" + digest}, "reg.example/x/bflow:v1"},
-		{"both by digest", objects.Config{Image: "reg.example/x/bflow-controller" + digest, Client: "reg.example/x/bflow" + digest}, "reg.example/x/bflow" + digest},
-		{"the controller has a name of its own", objects.Config{Version: "v1", Image: "reg.example/mine:v7"}, "localhost/bflow/bflow:v1"},
+		{"the controller's image is named", objects.Config{Version: "v1", Image: "reg.example/x/bflow-controller:v1"},
+			"reg.example/x/bflow:v1"},
+		{"by digest", objects.Config{Version: "v1", Image: "reg.example/x/bflow-controller" + digest},
+			"reg.example/x/bflow:v1"},
+		{"both by digest", objects.Config{Image: "reg.example/x/bflow-controller" + digest,
+			Client: "reg.example/x/bflow" + digest}, "reg.example/x/bflow" + digest},
+		{"the controller has a name of its own", objects.Config{Version: "v1", Image: "reg.example/mine:v7"},
+			"localhost/bflow/bflow:v1"},
 	} {
-		steps, _, _ := unstructured.NestedSlice(find(t, objectsOf(t, row.c), "Task", objects.DefaultNamespace, "bflow-experiment").Object, "spec", "steps")
+		steps, _, _ := unstructured.NestedSlice(find(t, objectsOf(t, row.c), "Task", objects.DefaultNamespace,
+			"bflow-experiment").Object, "spec", "steps")
 		if got := steps[0].(map[string]any)["image"]; got != row.want {
 			t.Errorf("%s: got %s, want %s", row.name, got, row.want)
 		}

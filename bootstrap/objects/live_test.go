@@ -42,7 +42,8 @@ func as(t *testing.T, cfg *rest.Config, name string) dynamic.Interface {
 }
 
 // spec turns the runs of the other test into runs that Tekton's webhook accepts.
-const spec = `{status: PipelineRunPending, pipelineSpec: {tasks: [{name: t, taskSpec: {steps: [{name: s, image: busybox, command: ["true"]}]}}]}}`
+const spec = `{status: PipelineRunPending, pipelineSpec: {tasks: [{name: t, taskSpec: {steps: [{name: s, image: ` +
+	`busybox, command: ["true"]}]}}]}}`
 
 // TestARealServerKeepsTheRules tries some rows of TestThePolicyOfRuns on a cluster.
 func TestARealServerKeepsTheRules(t *testing.T) {
@@ -84,18 +85,28 @@ func TestARealServerKeepsTheRules(t *testing.T) {
 		changes []string
 		want    string
 	}{
-		{"a run that does not wait", mine, true, []string{"spec:status"}, "must be created with spec.status PipelineRunPending"},
-		{"a run without a queue", mine, true, []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, "label namespace bflow-policy-test bflow.dev/allow-unqueued=true"},
-		{"a PipelineRun that is none of ours", mine, true, []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}, ""},
+		{"a run that does not wait", mine, true, []string{"spec:status"},
+			"must be created with spec.status PipelineRunPending"},
+		{"a run without a queue", mine, true, []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"},
+			"label namespace bflow-policy-test bflow.dev/allow-unqueued=true"},
+		{"a PipelineRun that is none of ours", mine, true, []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"},
+			""},
 		{"somebody lets it start", mine, false, []string{"spec:status"}, "started by bflow-controller only"},
-		{"the controller lets it start", controllers, false, []string{"spec:status", "metadata.annotations:bflow.dev/admitted=now", "metadata.finalizers=bflow.dev/release"}, ""},
+		{"the controller lets it start", controllers, false,
+			[]string{"spec:status", "metadata.annotations:bflow.dev/admitted=now", "metadata.finalizers=bflow.dev/release"}, ""},
 		{"somebody cancels it", mine, false, []string{"spec:status=Cancelled"}, ""},
-		{"somebody cancels it in a way that runs finally", mine, false, []string{"spec:status=CancelledRunFinally"}, "is cancelled with spec.status Cancelled"},
-		{"somebody changes its needs", mine, false, []string{"metadata.annotations:bflow.dev/requests={}"}, "never change; start another run"},
-		{"a run with another's name", mine, true, []string{"metadata.labels:bflow.dev/run=other"}, "written by bflow-controller only"},
-		{"a run with a key that bflow does not know", mine, true, []string{"metadata.labels:bflow.dev/release=other"}, "has no label bflow.dev/release"},
-		{"somebody says that it is elsewhere", mine, false, []string{"metadata.labels:bflow.dev/target=worker"}, "label bflow.dev/target of a run names its target"},
-		{"somebody says that it is released", mine, false, []string{"metadata.annotations:bflow.dev/released=now"}, "written by bflow-controller only"},
+		{"somebody cancels it in a way that runs finally", mine, false, []string{"spec:status=CancelledRunFinally"},
+			"is cancelled with spec.status Cancelled"},
+		{"somebody changes its needs", mine, false, []string{"metadata.annotations:bflow.dev/requests={}"},
+			"never change; start another run"},
+		{"a run with another's name", mine, true, []string{"metadata.labels:bflow.dev/run=other"},
+			"written by bflow-controller only"},
+		{"a run with a key that bflow does not know", mine, true, []string{"metadata.labels:bflow.dev/release=other"},
+			"has no label bflow.dev/release"},
+		{"somebody says that it is elsewhere", mine, false, []string{"metadata.labels:bflow.dev/target=worker"},
+			"label bflow.dev/target of a run names its target"},
+		{"somebody says that it is released", mine, false, []string{"metadata.annotations:bflow.dev/released=now"},
+			"written by bflow-controller only"},
 		{"whoever may delete the namespace takes the finalizer off", mine, false, []string{"metadata.finalizers="}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -67,7 +67,8 @@ func (n network) allows(from, to place, protocol corev1.Protocol, port int32) bo
 // of returns the policies that select a pod for a direction.
 func (n network) of(at place, direction networkingv1.PolicyType) (all []networkingv1.NetworkPolicy) {
 	for _, p := range n.policies {
-		if p.Namespace == at.namespace && n.selects(&p.Spec.PodSelector, at.labels) && slices.Contains(p.Spec.PolicyTypes, direction) {
+		if p.Namespace == at.namespace && n.selects(&p.Spec.PodSelector, at.labels) &&
+			slices.Contains(p.Spec.PolicyTypes, direction) {
 			all = append(all, p)
 		}
 	}
@@ -119,8 +120,10 @@ func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
 		task       = pod("bench", contract.LabelPlanHash, "h", contract.LabelRun, "r")
 		elsewhere  = pod("nightly", contract.LabelPlanHash, "h", contract.LabelRun, "r")
 		experiment = pod("bench", contract.LabelToken, contract.TokenSubmit)
-		engine     = pod("bench", contract.LabelPlanHash, "h", contract.LabelRun, "r", contract.LabelRole, contract.RoleEngine)
-		other      = pod("bench", contract.LabelPlanHash, "g", contract.LabelRun, "s", contract.LabelRole, contract.RoleEngine)
+		engine     = pod("bench", contract.LabelPlanHash, "h", contract.LabelRun, "r", contract.LabelRole,
+			contract.RoleEngine)
+		other = pod("bench", contract.LabelPlanHash, "g", contract.LabelRun, "s", contract.LabelRole,
+			contract.RoleEngine)
 		results    = pod("bench", contract.LabelRun, "r", contract.LabelRole, contract.RoleResults)
 		doctor     = pod("bench", contract.LabelRole, contract.RoleDoctor)
 		controller = pod(contract.NamespaceSystem, "app.kubernetes.io/name", contract.AccountController)
@@ -190,7 +193,8 @@ func TestNetworkPoliciesAreThereWhenTheyAreAskedFor(t *testing.T) {
 
 func targetOf(t *testing.T, policies bool) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := objects.Target{Name: "worker", Hub: "h", Namespaces: []string{"bench", "nightly"}, NetworkPolicies: policies}.Objects()
+	all, err := objects.Target{Name: "worker", Hub: "h", Namespaces: []string{"bench", "nightly"},
+		NetworkPolicies: policies}.Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +205,8 @@ func targetOf(t *testing.T, policies bool) []*unstructured.Unstructured {
 func TestNetworkPoliciesOfATarget(t *testing.T) {
 	n := networkOf(t, targetOf(t, true))
 	pod := func(namespace, role string) place {
-		return place{namespace: namespace, labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: "r", contract.LabelRole: role}}
+		return place{namespace: namespace, labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelRun: "r",
+			contract.LabelRole: role}}
 	}
 	outside, strangers := place{}, place{namespace: "bench"}
 	tcp, udp := corev1.ProtocolTCP, corev1.ProtocolUDP

@@ -32,16 +32,18 @@ const DefaultClient = "localhost/bflow/bflow"
 
 // Config is what the objects depend on other than the overlays. The zero value is ready to use.
 type Config struct {
-	Overlay    string   // "" = Vanilla
-	Version    string   // of bflow: label of every object, and tag of images that are not named
-	Image      string   // of the controller, by tag or digest; "" = DefaultImage with Version
-	Client     string   // image of bflow, for the task of Pipeline bflow-experiment; "" = in the folder of Image, by Version
+	Overlay string // "" = Vanilla
+	Version string // of bflow: label of every object, and tag of images that are not named
+	Image   string // of the controller, by tag or digest; "" = DefaultImage with Version
+	// image of bflow, for the task of Pipeline bflow-experiment; "" = in the folder of Image, by Version
+	Client     string
 	Namespaces []string // of runs; none = DefaultNamespace
 	Flags      []string // more flags of the controller
 
 	From func(image string) string // name under which the cluster pulls an image; nil = its own
 
-	Hub       string            // identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
+	// identity of the cluster, the UID of namespace kube-system; "" leaves ConfigMap bflow-hub out
+	Hub       string
 	LoadNodes map[string]string // node selector of task pods; empty = anywhere
 	LoadCPU   string            // cores that a load generator requests; "" = as its Task says
 
@@ -50,9 +52,10 @@ type Config struct {
 
 // Piece is what a component adds to the objects of bflow. The zero value adds nothing.
 type Piece struct {
-	Folder    string                       // of overlays/components, rendered with the overlay; "" = none
-	Objects   []*unstructured.Unstructured // beside those of the overlays, without labels; those in DefaultNamespace are copied per namespace
-	Arguments []string                     // more arguments of the controller
+	Folder string // of overlays/components, rendered with the overlay; "" = none
+	// beside those of the overlays, without labels; those in DefaultNamespace are copied per namespace
+	Objects   []*unstructured.Unstructured
+	Arguments []string // more arguments of the controller
 
 	// Edit changes a rendered object in place, or leaves it out where keep is false; nil changes none.
 	Edit func(*unstructured.Unstructured) (keep bool, err error)
@@ -192,7 +195,8 @@ func hubConfigMap(c Config, namespace string) *unstructured.Unstructured {
 
 // labelAsOurs sets the labels of everything that bflow installs.
 func labelAsOurs(o *unstructured.Unstructured, version string) {
-	AddLabels(o, map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(version)})
+	AddLabels(o, map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy,
+		labelVersion: labelValue(version)})
 }
 
 // imagePrefix returns the registry and folder of the controller's image, where the other images are too, "" if it has

@@ -24,9 +24,12 @@ var update = flag.Bool("update", false, "rewrite the lists of objects")
 // full is a configuration with everything.
 func full() objects.Config {
 	return objects.Config{
-		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"}, LoadCPU: "250m",
-		Pieces: pieces(component.Settings{"replicas": []byte("3"), "networkPolicies": []byte("true")}, &component.Replicas{}, &component.Network{},
-			&component.Prometheus{Served: true, Labels: map[string]string{"release": "prom"}}, &component.Dashboard{Operator: true}, &component.Triggers{Served: true}),
+		Version: "v0.1.0", Namespaces: []string{"bench", "nightly"}, Hub: "5d1c", LoadNodes: map[string]string{"pool": "cpu"},
+		LoadCPU: "250m",
+		Pieces: pieces(component.Settings{"replicas": []byte("3"), "networkPolicies": []byte("true")}, &component.Replicas{},
+			&component.Network{},
+			&component.Prometheus{Served: true, Labels: map[string]string{"release": "prom"}},
+			&component.Dashboard{Operator: true}, &component.Triggers{Served: true}),
 	}
 }
 
@@ -65,7 +68,8 @@ func find(t *testing.T, all []*unstructured.Unstructured, kind, namespace, name 
 
 func TestObjectsAreThoseOfTheList(t *testing.T) {
 	for name, c := range map[string]objects.Config{
-		"vanilla": {}, "openshift": {Overlay: objects.OpenShift}, "air-gapped": {Overlay: objects.AirGapped}, "dev": {Overlay: objects.Dev}, "full": full(),
+		"vanilla": {}, "openshift": {Overlay: objects.OpenShift}, "air-gapped": {Overlay: objects.AirGapped},
+		"dev": {Overlay: objects.Dev}, "full": full(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -97,7 +101,8 @@ func TestTwoCallsGiveTheSameObjects(t *testing.T) {
 
 func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 	for _, o := range objectsOf(t, full()) {
-		for key, want := range map[string]string{"app.kubernetes.io/part-of": "bflow", contract.LabelManagedBy: "bflow", "app.kubernetes.io/version": "v0.1.0"} {
+		for key, want := range map[string]string{"app.kubernetes.io/part-of": "bflow", contract.LabelManagedBy: "bflow",
+			"app.kubernetes.io/version": "v0.1.0"} {
 			if got := o.GetLabels()[key]; got != want {
 				t.Errorf("%s %q: label %s is %q, want %q", o.GetKind(), o.GetName(), key, got, want)
 			}
@@ -119,7 +124,8 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 		}
 		find(t, all, "LocalQueue", namespace, "local")
 		runner, _, _ := unstructured.NestedSlice(find(t, all, "RoleBinding", namespace, "bflow-runner").Object, "subjects")
-		nodes, _, _ := unstructured.NestedSlice(find(t, all, "ClusterRoleBinding", "", "bflow-nodes-"+namespace).Object, "subjects")
+		nodes, _, _ := unstructured.NestedSlice(find(t, all, "ClusterRoleBinding", "", "bflow-nodes-"+namespace).Object,
+			"subjects")
 		for _, row := range []struct {
 			subjects []any
 			want     string
@@ -128,17 +134,21 @@ func TestEveryNamespaceOfRunsIsComplete(t *testing.T) {
 				t.Errorf("a binding of %s speaks of an account in %v, want %s", namespace, got, row.want)
 			}
 		}
-		events, _, _ := unstructured.NestedSlice(find(t, all, "TriggerTemplate", namespace, "bflow-notice").Object, "spec", "resourcetemplates")
+		events, _, _ := unstructured.NestedSlice(find(t, all, "TriggerTemplate", namespace, "bflow-notice").Object, "spec",
+			"resourcetemplates")
 		if about := events[0].(map[string]any)["involvedObject"].(map[string]any); about["namespace"] != namespace {
 			t.Errorf("an Event of %s speaks of an object in %v, which the API server refuses", namespace, about["namespace"])
 		}
 		data, _, _ := unstructured.NestedStringMap(find(t, all, "ConfigMap", namespace, contract.ConfigMapHub).Object, "data")
-		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "load-cpu": "250m", "images": "localhost/bflow"}
+		want := map[string]string{"hub": "5d1c", "platform": "kubernetes", "load-nodes": "pool=cpu", "load-cpu": "250m",
+			"images": "localhost/bflow"}
 		if diff := cmp.Diff(want, data); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool { return o.GetNamespace() == objects.DefaultNamespace }) {
+	if slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool {
+		return o.GetNamespace() == objects.DefaultNamespace
+	}) {
 		t.Error("something lies in the default namespace though others were named")
 	}
 }
@@ -151,11 +161,14 @@ func TestTheControllersImage(t *testing.T) {
 		want   string
 	}{
 		{"the version is the tag", objects.Config{Version: "v1.2.0+dirty"}, "localhost/bflow/bflow-controller:v1.2.0-dirty"},
-		{"a registry with a port and no tag", objects.Config{Image: "192.0.2.1:5000/bflow/bflow-controller"}, "192.0.2.1:5000/bflow/bflow-controller:dev"},
+		{"a registry with a port and no tag", objects.Config{Image: "192.0.2.1:5000/bflow/bflow-controller"},
+			"192.0.2.1:5000/bflow/bflow-controller:dev"},
 		{"a tag", objects.Config{Image: "reg.example/x/ctl:v1"}, "reg.example/x/ctl:v1"},
 		{"a digest", objects.Config{Image: "reg.example/x/ctl@" + digest}, "reg.example/x/ctl@" + digest},
-		{"a digest wins over a tag", objects.Config{Image: "reg.example:5000/x/ctl:v1@" + digest}, "reg.example:5000/x/ctl@" + digest},
-		{"an overlay that names a mirror", objects.Config{Overlay: objects.AirGapped, Image: "mirror.corp/bflow/bflow-controller:v1"}, "mirror.corp/bflow/bflow-controller:v1"},
+		{"a digest wins over a tag", objects.Config{Image: "reg.example:5000/x/ctl:v1@" + digest},
+			"reg.example:5000/x/ctl@" + digest},
+		{"an overlay that names a mirror", objects.Config{Overlay: objects.AirGapped,
+			Image: "mirror.corp/bflow/bflow-controller:v1"}, "mirror.corp/bflow/bflow-controller:v1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := find(t, objectsOf(t, row.config), "Deployment", "bflow-system", "bflow-controller")
@@ -174,7 +187,9 @@ func TestTheControllersArguments(t *testing.T) {
 		want   []string
 	}{
 		{"none but what is wished: namespaces of runs are known by their label", full(), []string{}},
-		{"a Kueue that manages pods", objects.Config{Pieces: pieces(nil, &component.Kueue{Install: detect.Install{Present: true, By: detect.ByUpstream}, Frameworks: []string{"pod"}})}, []string{"--prebuilt-workloads"}},
+		{"a Kueue that manages pods", objects.Config{Pieces: pieces(nil,
+			&component.Kueue{Install: detect.Install{Present: true, By: detect.ByUpstream}, Frameworks: []string{"pod"}})},
+			[]string{"--prebuilt-workloads"}},
 		{"more flags", objects.Config{Flags: []string{"--force-after=1m"}}, []string{"--force-after=1m"}},
 		{"a cluster to try things on", objects.Config{Overlay: objects.Dev}, []string{"--log-level=debug"}},
 	} {
@@ -190,7 +205,8 @@ func TestTheControllersArguments(t *testing.T) {
 }
 
 func TestAnUnknownOverlayIsAnError(t *testing.T) {
-	if _, err := objects.Objects(objects.Config{Overlay: "k3s"}); err == nil || !strings.Contains(err.Error(), `rendering overlay "k3s"`) {
+	if _, err := objects.Objects(objects.Config{Overlay: "k3s"}); err == nil ||
+		!strings.Contains(err.Error(), `rendering overlay "k3s"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -203,8 +219,8 @@ func TestOnlyPrometheusObjectsCarryItsLabels(t *testing.T) {
 	}
 }
 
-// TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would. Pipeline bflow-experiment and its
-// Task are no YAML.
+// TestPlainKustomizeBuildsEveryOverlay reads the folders from disk, as a person would. Pipeline bflow-experiment and
+// its Task are no YAML.
 func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 	for _, overlay := range []string{objects.Vanilla, objects.OpenShift, objects.AirGapped, objects.Dev} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../overlays/"+overlay)
@@ -213,7 +229,8 @@ func TestPlainKustomizeBuildsEveryOverlay(t *testing.T) {
 			continue
 		}
 		if built.Size()+2 != len(objectsOf(t, objects.Config{Overlay: overlay})) {
-			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(), len(objectsOf(t, objects.Config{Overlay: overlay})))
+			t.Errorf("%s: kustomize makes %d objects, bootstrap %d", overlay, built.Size(),
+				len(objectsOf(t, objects.Config{Overlay: overlay})))
 		}
 	}
 }
@@ -228,11 +245,13 @@ func TestMoreThanOneController(t *testing.T) {
 	labels, _, _ := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
 	budget := find(t, objectsOf(t, full()), "PodDisruptionBudget", contract.NamespaceSystem, contract.AccountController)
 	selected, _, _ := unstructured.NestedStringMap(budget.Object, "spec", "selector", "matchLabels")
-	terms, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+	terms, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "affinity", "podAntiAffinity",
+		"preferredDuringSchedulingIgnoredDuringExecution")
 	if len(terms) != 1 || len(selected) == 0 {
 		t.Fatalf("the budget selects %v; affinity has %d terms", selected, len(terms))
 	}
-	apart, _, _ := unstructured.NestedStringMap(terms[0].(map[string]any), "podAffinityTerm", "labelSelector", "matchLabels")
+	apart, _, _ := unstructured.NestedStringMap(terms[0].(map[string]any), "podAffinityTerm", "labelSelector",
+		"matchLabels")
 	for _, by := range []map[string]string{selected, apart} {
 		for key, value := range by {
 			if labels[key] != value {

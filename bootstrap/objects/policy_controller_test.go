@@ -29,8 +29,10 @@ func TestTheControllerWritesInNamespacesOfRunsOnly(t *testing.T) {
 	}{
 		{name: "a namespace of runs", by: theController, namespace: "bench", enabled: "true"},
 		{name: "its own namespace", by: theController, namespace: "bflow-system"},
-		{name: "a namespace of somebody else", by: theController, namespace: "shop", want: "bflow bootstrap namespace add shop"},
-		{name: "a namespace of runs no more", by: theController, namespace: "bench", enabled: "false", want: "only in namespaces for runs"},
+		{name: "a namespace of somebody else", by: theController, namespace: "shop",
+			want: "bflow bootstrap namespace add shop"},
+		{name: "a namespace of runs no more", by: theController, namespace: "bench", enabled: "false",
+			want: "only in namespaces for runs"},
 		{name: "the system's", by: theController, namespace: "kube-system", want: "only in namespaces for runs"},
 		{name: "what others write there is not looked at", by: somebody, namespace: "shop"},
 	} {
@@ -61,7 +63,8 @@ func TestThePolicyLooksAtAllThatTheControllerMayWriteEverywhere(t *testing.T) {
 		for _, rule := range r.rules {
 			for _, resource := range rule.Resources {
 				if writes(rule) && !looksAt(p.policy, rule.APIGroups[0], resource) {
-					t.Errorf("%s of group %q are written by the controller, and the policy does not look at them", resource, rule.APIGroups[0])
+					t.Errorf("%s of group %q are written by the controller, and the policy does not look at them", resource,
+						rule.APIGroups[0])
 				}
 			}
 		}
@@ -69,15 +72,18 @@ func TestThePolicyLooksAtAllThatTheControllerMayWriteEverywhere(t *testing.T) {
 }
 
 func writes(rule rbacv1.PolicyRule) bool {
-	return slices.ContainsFunc(rule.Verbs, func(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) })
+	return slices.ContainsFunc(rule.Verbs, func(verb string) bool {
+		return !slices.Contains([]string{"get", "list", "watch"}, verb)
+	})
 }
 
 func looksAt(policy admissionregistrationv1.ValidatingAdmissionPolicy, group, resource string) bool {
 	parent, _, below := strings.Cut(resource, "/")
-	return slices.ContainsFunc(policy.Spec.MatchConstraints.ResourceRules, func(r admissionregistrationv1.NamedRuleWithOperations) bool {
-		return slices.Contains(r.APIGroups, group) && len(r.Operations) == 3 &&
-			(slices.Contains(r.Resources, resource) || below && slices.Contains(r.Resources, parent+"/*"))
-	})
+	return slices.ContainsFunc(policy.Spec.MatchConstraints.ResourceRules,
+		func(r admissionregistrationv1.NamedRuleWithOperations) bool {
+			return slices.Contains(r.APIGroups, group) && len(r.Operations) == 3 &&
+				(slices.Contains(r.Resources, resource) || below && slices.Contains(r.Resources, parent+"/*"))
+		})
 }
 
 // TestNothingOfTheControllerLiesInANamespaceOfRuns: its Roles would be deleted with the namespace, before the

@@ -93,7 +93,8 @@ spec: {}
 `
 
 // plain is somebody's PipelineRun without keys of bflow.
-const plain = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: x, namespace: bench, labels: {}, annotations: {}}, spec: {}}`
+const plain = `{apiVersion: tekton.dev/v1, kind: PipelineRun, metadata: {name: x, namespace: bench, labels: {}, ` +
+	`annotations: {}}, spec: {}}`
 
 // edit reads a run and changes it.
 func edit(t *testing.T, text string, changes ...string) *unstructured.Unstructured {
@@ -139,81 +140,153 @@ func TestThePolicyOfRuns(t *testing.T) {
 		want     string // part of the refusal, "" = allowed
 	}{
 		{name: "a run that waits is made", now: queued},
-		{name: "a run that does not wait is refused", now: queued, changes: []string{"spec:status"}, want: "must be created with spec.status PipelineRunPending"},
-		{name: "a run with a queue waits where runs without one may start", now: queued, changes: []string{"spec:status"}, unqueued: true, want: "must be created with spec.status PipelineRunPending"},
-		{name: "a run without a queue is refused", now: queued, changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, want: "label namespace bench bflow.dev/allow-unqueued=true"},
-		{name: "a run without a queue starts where the namespace says so", now: queued, changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, unqueued: true},
-		{name: "a pending run without a queue label waits for a Workload of the controller", now: queued, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}},
-		{name: "a run that says nothing of its needs is refused", now: queued, changes: []string{"metadata.annotations:bflow.dev/requests"}, want: "its requests in annotation bflow.dev/requests"},
-		{name: "a run born released is refused", now: queued, changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
-		{name: "a run born with the finalizer is refused", now: queued, changes: []string{"metadata.finalizers=bflow.dev/release"}, want: "finalizer bflow.dev/release belongs to"},
-		{name: "a further attempt of the controller is made", by: theController, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny", "metadata.labels:bflow.dev/attempt=2"}},
-		{name: "a PipelineRun that is no run of ours need not wait", now: queued, changes: []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}},
+		{name: "a run that does not wait is refused", now: queued, changes: []string{"spec:status"},
+			want: "must be created with spec.status PipelineRunPending"},
+		{name: "a run with a queue waits where runs without one may start", now: queued, changes: []string{"spec:status"},
+			unqueued: true, want: "must be created with spec.status PipelineRunPending"},
+		{name: "a run without a queue is refused", now: queued,
+			changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"},
+			want:    "label namespace bench bflow.dev/allow-unqueued=true"},
+		{name: "a run without a queue starts where the namespace says so", now: queued,
+			changes: []string{"spec:status", "metadata.labels:kueue.x-k8s.io/queue-name"}, unqueued: true},
+		{name: "a pending run without a queue label waits for a Workload of the controller", now: queued,
+			changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}},
+		{name: "a run that says nothing of its needs is refused", now: queued,
+			changes: []string{"metadata.annotations:bflow.dev/requests"}, want: "its requests in annotation bflow.dev/requests"},
+		{name: "a run born released is refused", now: queued,
+			changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
+		{name: "a run born with the finalizer is refused", now: queued,
+			changes: []string{"metadata.finalizers=bflow.dev/release"}, want: "finalizer bflow.dev/release belongs to"},
+		{name: "a further attempt of the controller is made", by: theController, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/run=tiny", "metadata.labels:bflow.dev/attempt=2"}},
+		{name: "a PipelineRun that is no run of ours need not wait", now: queued,
+			changes: []string{"spec:status", "metadata.labels:bflow.dev/plan-hash"}},
 
 		{name: "the controller lets it start", by: theController, old: queued, now: started},
-		{name: "nobody else lets it start", old: queued, now: queued, changes: []string{"spec:status"}, want: "started by bflow-controller only"},
-		{name: "an administrator does not let it start either", by: administrator, old: queued, now: queued, changes: []string{"spec:status"}, want: "started by bflow-controller only"},
+		{name: "nobody else lets it start", old: queued, now: queued, changes: []string{"spec:status"},
+			want: "started by bflow-controller only"},
+		{name: "an administrator does not let it start either", by: administrator, old: queued, now: queued,
+			changes: []string{"spec:status"}, want: "started by bflow-controller only"},
 		{name: "a queued run is cancelled", old: queued, now: queued, changes: []string{"spec:status=Cancelled"}},
-		{name: "a queued run is not cancelled in a way that runs finally", old: queued, now: queued, changes: []string{"spec:status=CancelledRunFinally"}, want: "is cancelled with spec.status Cancelled"},
-		{name: "the controller does not cancel a queued run that way either", by: theController, old: queued, now: queued, changes: []string{"spec:status=StoppedRunFinally"}, want: "is cancelled with spec.status Cancelled"},
-		{name: "a started run is cancelled with its finally", old: started, now: started, changes: []string{"spec:status=CancelledRunFinally"}},
+		{name: "a queued run is not cancelled in a way that runs finally", old: queued, now: queued,
+			changes: []string{"spec:status=CancelledRunFinally"}, want: "is cancelled with spec.status Cancelled"},
+		{name: "the controller does not cancel a queued run that way either", by: theController, old: queued, now: queued,
+			changes: []string{"spec:status=StoppedRunFinally"}, want: "is cancelled with spec.status Cancelled"},
+		{name: "a started run is cancelled with its finally", old: started, now: started,
+			changes: []string{"spec:status=CancelledRunFinally"}},
 		{name: "a started run is cancelled", old: started, now: started, changes: []string{"spec:status=Cancelled"}},
-		{name: "somebody wants its end", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/cancelling=now"}},
+		{name: "somebody wants its end", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/cancelling=now"}},
 
-		{name: "the controller notes that it is released", by: theController, old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/released=now", "metadata.finalizers="}},
-		{name: "nobody else says that it is released", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
-		{name: "nobody else says that its devices are free", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
-		{name: "nobody takes back that it was let start", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/admitted"}, want: "written by bflow-controller only"},
-		{name: "nobody else takes the finalizer", old: started, now: started, changes: []string{"metadata.finalizers="}, want: "finalizer bflow.dev/release belongs to"},
-		{name: "whoever may delete the namespace takes the finalizer", by: administrator, old: started, now: started, changes: []string{"metadata.finalizers="}},
-		{name: "another finalizer is nobody's business", old: started, now: started, changes: []string{"metadata.finalizers=bflow.dev/release foregroundDeletion"}},
+		{name: "the controller notes that it is released", by: theController, old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/released=now", "metadata.finalizers="}},
+		{name: "nobody else says that it is released", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/released=now"}, want: "written by bflow-controller only"},
+		{name: "nobody else says that its devices are free", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
+		{name: "nobody takes back that it was let start", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/admitted"}, want: "written by bflow-controller only"},
+		{name: "nobody else takes the finalizer", old: started, now: started, changes: []string{"metadata.finalizers="},
+			want: "finalizer bflow.dev/release belongs to"},
+		{name: "whoever may delete the namespace takes the finalizer", by: administrator, old: started, now: started,
+			changes: []string{"metadata.finalizers="}},
+		{name: "another finalizer is nobody's business", old: started, now: started,
+			changes: []string{"metadata.finalizers=bflow.dev/release foregroundDeletion"}},
 
-		{name: "needs do not change", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
-		{name: "needs do not go", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests"}, want: "never change; start another run"},
-		{name: "the controller does not change needs either", by: theController, old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
-		{name: "pods do not come later", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/pods=[]"}, want: "never change; start another run"},
-		{name: "the plan does not change", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/plan-hash=def"}, want: "never change; start another run"},
-		{name: "a run does not become somebody else's PipelineRun", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/plan-hash"}, want: "never change; start another run"},
-		{name: "a run is not born with another's name", now: queued, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "identifies the owner of devices, is written by bflow-controller only"},
-		{name: "nor with its own, which the controller writes", now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
-		{name: "nor as a further attempt", now: queued, changes: []string{"metadata.labels:bflow.dev/attempt=2"}, want: "label bflow.dev/attempt identifies the owner of devices"},
-		{name: "nobody names a run that waits", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
-		{name: "the controller does not name it anew", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
-		{name: "the name of a run is not taken away", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run"}, want: "never changes"},
-		{name: "a run does not take another's name", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
-		{name: "the controller names the run", by: theController, old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/run=tiny"}},
+		{name: "needs do not change", old: queued, now: queued,
+			changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
+		{name: "needs do not go", old: queued, now: queued, changes: []string{"metadata.annotations:bflow.dev/requests"},
+			want: "never change; start another run"},
+		{name: "the controller does not change needs either", by: theController, old: queued, now: queued,
+			changes: []string{"metadata.annotations:bflow.dev/requests={}"}, want: "never change; start another run"},
+		{name: "pods do not come later", old: queued, now: queued,
+			changes: []string{"metadata.annotations:bflow.dev/pods=[]"}, want: "never change; start another run"},
+		{name: "the plan does not change", old: queued, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/plan-hash=def"}, want: "never change; start another run"},
+		{name: "a run does not become somebody else's PipelineRun", old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/plan-hash"}, want: "never change; start another run"},
+		{name: "a run is not born with another's name", now: queued, changes: []string{"metadata.labels:bflow.dev/run=other"},
+			want: "identifies the owner of devices, is written by bflow-controller only"},
+		{name: "nor with its own, which the controller writes", now: queued,
+			changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
+		{name: "nor as a further attempt", now: queued, changes: []string{"metadata.labels:bflow.dev/attempt=2"},
+			want: "label bflow.dev/attempt identifies the owner of devices"},
+		{name: "nobody names a run that waits", old: queued, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/run=tiny"}, want: "written by bflow-controller only"},
+		{name: "the controller does not name it anew", by: theController, old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
+		{name: "the name of a run is not taken away", by: theController, old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/run"}, want: "never changes"},
+		{name: "a run does not take another's name", old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/run=other"}, want: "never changes"},
+		{name: "the controller names the run", by: theController, old: queued, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/run=tiny"}},
 
-		{name: "the controller puts a waiting run elsewhere", by: theController, old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/target=worker", "metadata.labels:kueue.x-k8s.io/queue-name=worker", "metadata.annotations:bflow.dev/chosen=worker: it is free"}},
-		{name: "nobody else says where a run goes", old: queued, now: queued, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "label bflow.dev/target of a run names its target"},
-		{name: "a started run does not say that it is elsewhere", old: started, now: started, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was admitted"},
-		{name: "nor by the controller", by: theController, old: started, now: started, changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was admitted"},
-		{name: "nor that it was let start elsewhere", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/admitted-to=worker"}, want: "annotation bflow.dev/admitted-to of a PipelineRun is written by bflow-controller only"},
-		{name: "a started run does not lose its queue by the controller either", by: theController, old: started, now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}, want: "only while it waits"},
+		{name: "the controller puts a waiting run elsewhere", by: theController, old: queued, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/target=worker", "metadata.labels:kueue.x-k8s.io/queue-name=worker",
+				"metadata.annotations:bflow.dev/chosen=worker: it is free"}},
+		{name: "nobody else says where a run goes", old: queued, now: queued,
+			changes: []string{"metadata.labels:bflow.dev/target=worker"},
+			want:    "label bflow.dev/target of a run names its target"},
+		{name: "a started run does not say that it is elsewhere", old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was admitted"},
+		{name: "nor by the controller", by: theController, old: started, now: started,
+			changes: []string{"metadata.labels:bflow.dev/target=worker"}, want: "never changes once the run was admitted"},
+		{name: "nor that it was let start elsewhere", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/admitted-to=worker"},
+			want:    "annotation bflow.dev/admitted-to of a PipelineRun is written by bflow-controller only"},
+		{name: "a started run does not lose its queue by the controller either", by: theController, old: started,
+			now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}, want: "only while it waits"},
 
-		{name: "a queued run that was cancelled does not start", old: cancelled, now: cancelled, changes: []string{"spec:status"}, want: "stays cancelled; start another run"},
-		{name: "it does not wait again either", old: cancelled, now: cancelled, changes: []string{"spec:status=PipelineRunPending"}, want: "stays cancelled"},
-		{name: "nor does it run its finally", old: cancelled, now: cancelled, changes: []string{"spec:status=CancelledRunFinally"}, want: "stays cancelled"},
-		{name: "nor by the controller", by: theController, old: cancelled, now: cancelled, changes: []string{"spec:status"}, want: "stays cancelled"},
-		{name: "a run that was cancelled with its finally does not go on", old: ending, now: ending, changes: []string{"spec:status"}, want: "stays cancelled"},
+		{name: "a queued run that was cancelled does not start", old: cancelled, now: cancelled,
+			changes: []string{"spec:status"}, want: "stays cancelled; start another run"},
+		{name: "it does not wait again either", old: cancelled, now: cancelled,
+			changes: []string{"spec:status=PipelineRunPending"}, want: "stays cancelled"},
+		{name: "nor does it run its finally", old: cancelled, now: cancelled,
+			changes: []string{"spec:status=CancelledRunFinally"}, want: "stays cancelled"},
+		{name: "nor by the controller", by: theController, old: cancelled, now: cancelled, changes: []string{"spec:status"},
+			want: "stays cancelled"},
+		{name: "a run that was cancelled with its finally does not go on", old: ending, now: ending,
+			changes: []string{"spec:status"}, want: "stays cancelled"},
 		{name: "it is cancelled outright", old: ending, now: ending, changes: []string{"spec:status=Cancelled"}},
-		{name: "the wish for its end cannot be withdrawn", old: cancelled, now: cancelled, changes: []string{"metadata.annotations:bflow.dev/cancelling"}, want: "annotation bflow.dev/cancelling of a run cannot be withdrawn"},
-		{name: "it is wished for again", old: cancelled, now: cancelled, changes: []string{"metadata.annotations:bflow.dev/cancelling=later", "metadata.annotations:bflow.dev/force=later"}},
+		{name: "the wish for its end cannot be withdrawn", old: cancelled, now: cancelled,
+			changes: []string{"metadata.annotations:bflow.dev/cancelling"},
+			want:    "annotation bflow.dev/cancelling of a run cannot be withdrawn"},
+		{name: "it is wished for again", old: cancelled, now: cancelled,
+			changes: []string{"metadata.annotations:bflow.dev/cancelling=later", "metadata.annotations:bflow.dev/force=later"}},
 
-		{name: "a key of ours that bflow does not know is refused", now: queued, changes: []string{"metadata.labels:bflow.dev/release=r"}, want: "a PipelineRun has no label bflow.dev/release"},
-		{name: "a gate of Kueue is refused", now: queued, changes: []string{"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z"}, want: "has no annotation kueue.x-k8s.io/admission-gated-by"},
-		{name: "a key that was there before the rules stays", old: old, now: old, changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
+		{name: "a key of ours that bflow does not know is refused", now: queued,
+			changes: []string{"metadata.labels:bflow.dev/release=r"}, want: "a PipelineRun has no label bflow.dev/release"},
+		{name: "a gate of Kueue is refused", now: queued, changes: []string{
+			"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z"},
+			want: "has no annotation kueue.x-k8s.io/admission-gated-by"},
+		{name: "a key that was there before the rules stays", old: old, now: old,
+			changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
 		{name: "the parent of a matrix is made, and does not wait", now: parent},
-		{name: "nobody makes it a run of a matrix", now: parent, changes: []string{"metadata.labels:bflow.dev/matrix=other"}, want: "label bflow.dev/matrix of a PipelineRun is written by bflow-controller only"},
-		{name: "a PipelineRun that is no run does not say that it was let start", now: parent, changes: []string{"metadata.annotations:bflow.dev/admitted=now"}, want: "written by bflow-controller only"},
-		{name: "it does not become a run", old: parent, now: parent, changes: []string{"metadata.labels:bflow.dev/plan-hash=abc"}, want: "never change"},
-		{name: "a webhook says who asked for a run of bflow-experiment", now: plain, changes: []string{"metadata.annotations:bflow.dev/started-by=push by x", "metadata.annotations:bflow.dev/author=x"}},
-		{name: "somebody else's job of Kueue is left alone", now: plain, changes: []string{"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z", "metadata.labels:kueue.x-k8s.io/queue-name=q"}},
-		{name: "a Pipeline does not write on a run what the controller writes", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", old: started, now: started, changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
+		{name: "nobody makes it a run of a matrix", now: parent, changes: []string{"metadata.labels:bflow.dev/matrix=other"},
+			want: "label bflow.dev/matrix of a PipelineRun is written by bflow-controller only"},
+		{name: "a PipelineRun that is no run does not say that it was let start", now: parent,
+			changes: []string{"metadata.annotations:bflow.dev/admitted=now"}, want: "written by bflow-controller only"},
+		{name: "it does not become a run", old: parent, now: parent,
+			changes: []string{"metadata.labels:bflow.dev/plan-hash=abc"}, want: "never change"},
+		{name: "a webhook says who asked for a run of bflow-experiment", now: plain,
+			changes: []string{"metadata.annotations:bflow.dev/started-by=push by x", "metadata.annotations:bflow.dev/author=x"}},
+		{name: "somebody else's job of Kueue is left alone", now: plain,
+			changes: []string{"metadata.annotations:kueue.x-k8s.io/admission-gated-by=x.y/z",
+				"metadata.labels:kueue.x-k8s.io/queue-name=q"}},
+		{name: "a Pipeline does not write on a run what the controller writes",
+			by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", old: started, now: started,
+			changes: []string{"metadata.annotations:bflow.dev/freed=now"}, want: "written by bflow-controller only"},
 
-		{name: "a waiting run changes its queue", old: queued, now: queued, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}},
-		{name: "a started run does not leave its queue", old: started, now: started, changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}, want: "only while it waits"},
-		{name: "Tekton marks its own labels", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller", old: started, now: started, changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
-		{name: "a run without labels and annotations of its own is read too", old: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}", now: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}"},
+		{name: "a waiting run changes its queue", old: queued, now: queued,
+			changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name=other"}},
+		{name: "a started run does not leave its queue", old: started, now: started,
+			changes: []string{"metadata.labels:kueue.x-k8s.io/queue-name"}, want: "only while it waits"},
+		{name: "Tekton marks its own labels", by: "system:serviceaccount:tekton-pipelines:tekton-pipelines-controller",
+			old: started, now: started, changes: []string{"metadata.labels:tekton.dev/pipeline=p"}},
+		{name: "a run without labels and annotations of its own is read too",
+			old: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}",
+			now: "{metadata: {name: x, labels: {bflow.dev/plan-hash: a}}}"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			by := row.by
@@ -257,7 +330,8 @@ func compilePolicy(t *testing.T, name string) *compiled {
 	}
 	with := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
 	for _, v := range p.policy.Spec.Variables {
-		if r := p.compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, cel.AnyType}, with, environment.NewExpressions); r.Error != nil {
+		if r := p.compiler.CompileAndStoreVariable(expression{v.Name, v.Expression, cel.AnyType}, with,
+			environment.NewExpressions); r.Error != nil {
 			t.Errorf("variable %s: %v", v.Name, r.Error)
 		}
 	}
@@ -286,17 +360,20 @@ func compilePolicy(t *testing.T, name string) *compiled {
 // the policy does not apply.
 func (p *compiled) refusals(t *testing.T, by string, old, now *unstructured.Unstructured, unqueued bool) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench", Labels: map[string]string{"bflow.dev/enabled": "true"}}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bench",
+		Labels: map[string]string{"bflow.dev/enabled": "true"}}}
 	if unqueued {
 		namespace.Labels["bflow.dev/allow-unqueued"] = "true"
 	}
 	return p.refusalsIn(t, namespace, by, old, now)
 }
 
-func (p *compiled) refusalsIn(t *testing.T, namespace *corev1.Namespace, by string, old, now *unstructured.Unstructured) string {
+func (p *compiled) refusalsIn(t *testing.T, namespace *corev1.Namespace, by string, old,
+	now *unstructured.Unstructured) string {
 	t.Helper()
 	gvr := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelineruns"}
-	return p.judge(t, request{by: by, resource: gvr, kind: gvr.GroupVersion().WithKind("PipelineRun"), old: old, now: now}, namespace)
+	return p.judge(t, request{by: by, resource: gvr, kind: gvr.GroupVersion().WithKind("PipelineRun"), old: old, now: now},
+		namespace)
 }
 
 // request is a request to an API server.
@@ -316,12 +393,16 @@ func (p *compiled) judge(t *testing.T, q request, namespace *corev1.Namespace) s
 	if q.old != nil {
 		operation, before = admission.Update, q.old
 	}
-	attributes := admission.NewAttributesRecord(q.now, before, q.kind, namespace.Name, q.now.GetName(), q.resource, q.subresource, operation, nil, false, &user.DefaultInfo{Name: q.by})
-	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: q.kind, VersionedObject: q.now, VersionedOldObject: before}
-	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(q.resource), metav1.GroupVersionKind(q.kind))
+	attributes := admission.NewAttributesRecord(q.now, before, q.kind, namespace.Name, q.now.GetName(), q.resource,
+		q.subresource, operation, nil, false, &user.DefaultInfo{Name: q.by})
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: q.kind, VersionedObject: q.now,
+		VersionedOldObject: before}
+	request := admissioncel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(q.resource),
+		metav1.GroupVersionKind(q.kind))
 	evaluate := func(e admissioncel.ConditionEvaluator) []admissioncel.EvaluationResult {
 		ctx := p.compiler.CreateContext(context.Background())
-		results, _, err := e.ForInput(ctx, versioned, request, admissioncel.OptionalVariableBindings{Authorizer: rights{}}, namespace, celconfig.RuntimeCELCostBudget)
+		results, _, err := e.ForInput(ctx, versioned, request, admissioncel.OptionalVariableBindings{Authorizer: rights{}},
+			namespace, celconfig.RuntimeCELCostBudget)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,7 +446,8 @@ type rights struct{}
 
 func (rights) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	what := a.GetVerb() + " " + a.GetResource() + "." + a.GetAPIGroup()
-	if by := a.GetUser().GetName(); by == administrator && what == "delete namespaces." || by == theRunner && what == "use devices.bflow.dev" {
+	if by := a.GetUser().GetName(); by == administrator && what == "delete namespaces." || by == theRunner &&
+		what == "use devices.bflow.dev" {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil

@@ -61,7 +61,8 @@ func TestSecretsAreReadInTheSystemNamespaceOnly(t *testing.T) {
 			}
 			for _, verb := range rule.Verbs {
 				reads := slices.Contains([]string{"get", "list", "watch", "update", "patch"}, verb)
-				if reads && (r.kind != "Role" || r.namespace != "bflow-system" || r.name != "bflow-controller" || !slices.Contains(theirs, verb)) {
+				if reads && (r.kind != "Role" || r.namespace != "bflow-system" || r.name != "bflow-controller" ||
+					!slices.Contains(theirs, verb)) {
 					t.Errorf("%s %s/%s may %s secrets", r.kind, r.namespace, r.name, verb)
 				}
 			}
@@ -95,7 +96,8 @@ func TestNoBindingNamesARoleOfTheCluster(t *testing.T) {
 // is sent to servers.
 func TestAccountsThatHaveNoRightsAndNoToken(t *testing.T) {
 	all := objectsOf(t, full())
-	for name, namespace := range map[string]string{contract.AccountLoad: "bench", contract.AccountMetrics: contract.NamespaceSystem} {
+	for name, namespace := range map[string]string{contract.AccountLoad: "bench",
+		contract.AccountMetrics: contract.NamespaceSystem} {
 		account := find(t, all, "ServiceAccount", namespace, name)
 		if automount, ok, _ := unstructured.NestedBool(account.Object, "automountServiceAccountToken"); automount || !ok {
 			t.Errorf("pods of %s get a token", name)

@@ -46,10 +46,12 @@ func builtin() map[string]func() any {
 }
 
 // elsewhere are kinds of operators whose schemas are not in this module.
-var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard", "EventListener", "Trigger", "TriggerBinding", "TriggerTemplate"}
+var elsewhere = []string{"PodMonitor", "PrometheusRule", "GrafanaDashboard", "EventListener", "Trigger",
+	"TriggerBinding", "TriggerTemplate"}
 
 func TestEveryObjectFitsItsSchema(t *testing.T) {
-	for _, c := range []objects.Config{full(), {Overlay: objects.OpenShift}, {Overlay: objects.AirGapped}, {Overlay: objects.Dev}} {
+	for _, c := range []objects.Config{full(), {Overlay: objects.OpenShift}, {Overlay: objects.AirGapped},
+		{Overlay: objects.Dev}} {
 		for _, o := range objectsOf(t, c) {
 			name := fmt.Sprintf("%s %s %q", c.Overlay, o.GetKind(), o.GetName())
 			switch {
@@ -87,7 +89,8 @@ func kueueSchema(t *testing.T, kind string) *crd.Schema {
 	if kind == "WorkloadPriorityClass" {
 		plural = "workloadpriorityclasses"
 	}
-	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "config/components/crd/bases/kueue.x-k8s.io_"+plural+".yaml"))
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)),
+		"config/components/crd/bases/kueue.x-k8s.io_"+plural+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

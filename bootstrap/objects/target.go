@@ -64,7 +64,8 @@ func (t Target) QueueObjects() []*unstructured.Unstructured {
 	t = t.withDefaults()
 	check := contract.TargetCheck(t.Name)
 	all := []*unstructured.Unstructured{
-		t.makeQueueObject("ResourceFlavor", t.Name, "", map[string]any{"nodeLabels": map[string]any{contract.LabelTarget: t.Name}}),
+		t.makeQueueObject("ResourceFlavor", t.Name, "", map[string]any{
+			"nodeLabels": map[string]any{contract.LabelTarget: t.Name}}),
 		t.makeQueueObject("AdmissionCheck", check, "", map[string]any{"controllerName": "bflow.dev/target",
 			"parameters": map[string]any{"apiGroup": groupKueue, "kind": "ResourceFlavor", "name": t.Name}}),
 		t.makeQueueObject("ClusterQueue", t.Name, "", map[string]any{
@@ -84,10 +85,12 @@ func (t Target) QueueObjects() []*unstructured.Unstructured {
 const groupKueue = "kueue.x-k8s.io"
 
 func (t Target) makeQueueObject(kind, name, namespace string, spec map[string]any) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": groupKueue + "/v1beta2", "kind": kind, "spec": spec}}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": groupKueue + "/v1beta2", "kind": kind,
+		"spec": spec}}
 	o.SetName(name)
 	o.SetNamespace(namespace)
-	labels := map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy, labelVersion: labelValue(t.Version)}
+	labels := map[string]string{labelPartOf: partOf, contract.LabelManagedBy: contract.ManagedBy,
+		labelVersion: labelValue(t.Version)}
 	if kind != "LocalQueue" {
 		maps.Copy(labels, map[string]string{contract.LabelTarget: t.Name})
 	}

@@ -15,7 +15,8 @@ import (
 
 func onTarget(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := objects.Target{Name: "far", Namespaces: []string{"bench", "more"}, Hub: "uid-of-hub", Version: "v1"}.Objects()
+	all, err := objects.Target{Name: "far", Namespaces: []string{"bench", "more"}, Hub: "uid-of-hub",
+		Version: "v1"}.Objects()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +32,14 @@ func TestAQueueIsThatOfLocal(t *testing.T) {
 			t.Errorf("%s %q (-local +made):\n%s", o.GetKind(), o.GetName(), diff)
 		}
 	}
-	far := objects.Target{Name: "far", Labels: map[string]string{"region": "eu"}, Namespaces: []string{"a", "b"}}.QueueObjects()
+	far := objects.Target{Name: "far", Labels: map[string]string{"region": "eu"},
+		Namespaces: []string{"a", "b"}}.QueueObjects()
 	var names []string
 	for _, o := range far {
 		names = append(names, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
 	}
-	want := []string{"ResourceFlavor /far", "AdmissionCheck /bflow-far", "ClusterQueue /far", "LocalQueue a/far", "LocalQueue b/far"}
+	want := []string{"ResourceFlavor /far", "AdmissionCheck /bflow-far", "ClusterQueue /far", "LocalQueue a/far",
+		"LocalQueue b/far"}
 	if !slices.Equal(names, want) || far[0].GetLabels()["region"] != "eu" {
 		t.Errorf("got %q with labels %v", names, far[0].GetLabels())
 	}
@@ -116,17 +119,21 @@ func TestRightsOnATarget(t *testing.T) {
 		in, what, _ := strings.Cut(right, ": ")
 		verb, resource, _ := strings.Cut(what, " ")
 		switch {
-		case strings.HasPrefix(resource, "secrets") && (in != "bench" && in != "more" || verb != "create" && verb != "delete"):
+		case strings.HasPrefix(resource, "secrets") && (in != "bench" && in != "more" || verb != "create" &&
+			verb != "delete"):
 			t.Errorf("the agent may %s", right)
 		case in == "" && verb != "list" && verb != "watch":
 			t.Errorf("the agent may change things everywhere: %s", right)
 		case strings.HasPrefix(resource, "serviceaccounts") && !strings.Contains(resource, " bflow-"):
 			t.Errorf("the agent may become anybody: %s", right)
-		case slices.Contains([]string{"create", "patch", "update"}, verb) && !strings.HasPrefix(resource, "serviceaccounts/token ") && !strings.HasPrefix(resource, "leases") && resource != "secrets":
+		case slices.Contains([]string{"create", "patch", "update"}, verb) &&
+			!strings.HasPrefix(resource, "serviceaccounts/token ") && !strings.HasPrefix(resource, "leases") &&
+			resource != "secrets":
 			t.Errorf("the agent may make something: %s", right)
 		}
 	}
-	for _, want := range []string{": watch nodes", "bflow-system: create serviceaccounts/token bflow-agent", "more: create serviceaccounts/token bflow-runner", "more: delete secrets", "more: delete jobs"} {
+	for _, want := range []string{": watch nodes", "bflow-system: create serviceaccounts/token bflow-agent",
+		"more: create serviceaccounts/token bflow-runner", "more: delete secrets", "more: delete jobs"} {
 		if !agent[want] {
 			t.Errorf("the agent lacks %q of %q", want, slices.Sorted(maps.Keys(agent)))
 		}

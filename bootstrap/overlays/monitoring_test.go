@@ -93,8 +93,10 @@ func shippedPanels(t *testing.T) []panel {
 // names returns the metrics of the controller, from the list that its code is written against.
 func names() []string {
 	return []string{
-		metrics.Runs, metrics.QueueWaitSeconds, metrics.ReleaseSeconds, metrics.ForcedReleases, metrics.Leftovers, metrics.Attempts,
-		metrics.Unstartable, metrics.GPUs, metrics.GPUSeconds, metrics.AdmissionSeconds, metrics.TargetReachable, metrics.TargetDirty,
+		metrics.Runs, metrics.QueueWaitSeconds, metrics.ReleaseSeconds, metrics.ForcedReleases, metrics.Leftovers,
+		metrics.Attempts,
+		metrics.Unstartable, metrics.GPUs, metrics.GPUSeconds, metrics.AdmissionSeconds, metrics.TargetReachable,
+		metrics.TargetDirty,
 	}
 }
 

@@ -35,7 +35,8 @@ func busy(t *testing.T) *httptest.Server {
 		scrapes++ // a run that is releasing comes and goes: one alert needs it, another needs it gone
 		return map[string]int{metrics.StateQueued: 3, metrics.StateReleasing: scrapes / 4 % 2}, nil
 	}))
-	for state, n := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUOurs: 4, metrics.GPUForeign: 2, metrics.GPULeaked: 1} {
+	for state, n := range map[string]float64{metrics.GPUTotal: 8, metrics.GPUOurs: 4, metrics.GPUForeign: 2,
+		metrics.GPULeaked: 1} {
 		m.GPUs.WithLabelValues("local", "nvidia.com/gpu", state).Set(n)
 	}
 	m.TargetReachable.WithLabelValues("local").Set(0)
@@ -76,7 +77,8 @@ func startPrometheus(t *testing.T, target string) string {
 	address := listener.Addr().String()
 	listener.Close()
 	var log bytes.Buffer
-	cmd := exec.Command(binary, "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	cmd := exec.Command(binary, "--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

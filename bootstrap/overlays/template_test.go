@@ -28,7 +28,8 @@ func TestTheTemplateFitsThePipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: "v0.1.0", Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"}})
+	task, pipeline, err := pipelines.Experiment(pipelines.Release{Version: "v0.1.0",
+		Images: map[string]string{"bflow": "reg.example/bflow:v0.1.0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,9 @@ func TestTheTemplateFitsThePipeline(t *testing.T) {
 		t.Error(err)
 	}
 	run := bundle.PipelineRuns[0]
-	if run.Spec.TaskRunTemplate.ServiceAccountName != contract.AccountSubmit || run.Annotations[contract.AnnotationStarted] == "" {
-		t.Errorf("it runs as %q, started by %q", run.Spec.TaskRunTemplate.ServiceAccountName, run.Annotations[contract.AnnotationStarted])
+	if run.Spec.TaskRunTemplate.ServiceAccountName != contract.AccountSubmit ||
+		run.Annotations[contract.AnnotationStarted] == "" {
+		t.Errorf("it runs as %q, started by %q", run.Spec.TaskRunTemplate.ServiceAccountName,
+			run.Annotations[contract.AnnotationStarted])
 	}
 }

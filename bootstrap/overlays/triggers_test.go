@@ -68,8 +68,9 @@ type event struct {
 
 // secret is Secret bflow-webhook in these tests.
 func secret() map[string]string {
-	return map[string]string{"github": "gh", "gitlab": "gl", "webhook": "wh", "github-user.jane": "allowed", "github-user.mallory": "not",
-		"github-user.eve": "allowed", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
+	return map[string]string{"github": "gh", "gitlab": "gl", "webhook": "wh", "github-user.jane": "allowed",
+		"github-user.mallory": "not",
+		"github-user.eve":     "allowed", "gitlab-user.jane": "allowed", "gitlab-user.mallory": "not"}
 }
 
 func documents(t *testing.T, fsys fs.FS, name string) [][]byte {
@@ -151,7 +152,8 @@ func TestAnEmptyKeyIsNoKey(t *testing.T) {
 		if err := yaml.UnmarshalStrict(text, &e); err != nil {
 			t.Fatal(err)
 		}
-		for _, keys := range []map[string]string{nil, {"github": "", "gitlab": "", "webhook": "", "github-user.jane": "allowed", "gitlab-user.jane": "allowed"}} {
+		for _, keys := range []map[string]string{nil, {"github": "", "gitlab": "", "webhook": "",
+			"github-user.jane": "allowed", "gitlab-user.jane": "allowed"}} {
 			for _, one := range shippedTriggers(t) {
 				if extensions, err := one.take(e, keys); err == nil {
 					t.Errorf("%s: %s starts %v with keys %v", e.About, one.Metadata["name"], extensions, keys)
@@ -243,7 +245,8 @@ func (t trigger) signed(e event, header http.Header, keys map[string]string) err
 }
 
 // asker evaluates expressions as the interceptor cel does.
-func asker(e event, header http.Header, keys map[string]string, extensions map[string]any) (func(string) (ref.Val, error), error) {
+func asker(e event, header http.Header, keys map[string]string,
+	extensions map[string]any) (func(string) (ref.Val, error), error) {
 	var body map[string]any
 	if err := json.Unmarshal(e.Body, &body); err != nil {
 		return nil, err
@@ -253,7 +256,8 @@ func asker(e event, header http.Header, keys map[string]string, extensions map[s
 		cel.Variable("body", object), cel.Variable("header", object), cel.Variable("extensions", object),
 		cel.Function("canonical", cel.MemberOverload("canonical", []*cel.Type{object, cel.StringType}, cel.StringType,
 			cel.BinaryBinding(func(_, key ref.Val) ref.Val { return types.String(header.Get(string(key.(types.String)))) }))),
-		cel.Function("compareSecret", cel.MemberOverload("compareSecret", []*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.BoolType,
+		cel.Function("compareSecret", cel.MemberOverload("compareSecret",
+			[]*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.BoolType,
 			cel.FunctionBinding(func(v ...ref.Val) ref.Val {
 				value, found := keys[string(v[1].(types.String))]
 				if !found || v[2] != types.String("bflow-webhook") {
@@ -261,9 +265,11 @@ func asker(e event, header http.Header, keys map[string]string, extensions map[s
 				}
 				return types.Bool(value == string(v[0].(types.String)))
 			}))),
-		cel.Function("translate", cel.MemberOverload("translate", []*cel.Type{cel.StringType, cel.StringType, cel.StringType}, cel.StringType,
+		cel.Function("translate", cel.MemberOverload("translate", []*cel.Type{cel.StringType, cel.StringType, cel.StringType},
+			cel.StringType,
 			cel.FunctionBinding(func(v ...ref.Val) ref.Val {
-				return types.String(regexp.MustCompile(string(v[1].(types.String))).ReplaceAllString(string(v[0].(types.String)), string(v[2].(types.String))))
+				return types.String(regexp.MustCompile(string(v[1].(types.String))).ReplaceAllString(string(v[0].(types.String)),
+					string(v[2].(types.String))))
 			}))))
 	if err != nil {
 		return nil, err
@@ -324,7 +330,8 @@ func noticeOf(t *testing.T, extensions map[string]any) string {
 		InvolvedObject              struct{ Kind, Name, Namespace string }
 	}
 	filled(t, parts[len(parts)-2], parts[len(parts)-1], extensions, &made)
-	if about := made.InvolvedObject; made.Kind != "Event" || about.Kind != "EventListener" || about.Name != "bflow" || about.Namespace != "benchflow" {
+	if about := made.InvolvedObject; made.Kind != "Event" || about.Kind != "EventListener" || about.Name != "bflow" ||
+		about.Namespace != "benchflow" {
 		t.Errorf("the notice is %+v", made)
 	}
 	if want := map[string]string{"Dropped": "Warning", "NeedsKey": "Normal"}[made.Reason]; made.Type != want {
@@ -344,7 +351,8 @@ func paramsOf(t *testing.T, extensions map[string]any) map[string]string {
 		}
 	}
 	filled(t, parts[0], parts[1], extensions, &run)
-	got := map[string]string{"event": run.Metadata.Annotations["bflow.dev/event"], "author": run.Metadata.Annotations["bflow.dev/author"]}
+	got := map[string]string{"event": run.Metadata.Annotations["bflow.dev/event"],
+		"author": run.Metadata.Annotations["bflow.dev/author"]}
 	for _, p := range run.Spec.Params {
 		if p.Value != "" && p.Name != "wait" {
 			got[p.Name] = p.Value

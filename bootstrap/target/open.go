@@ -118,7 +118,10 @@ func (c *Cluster) Look(ctx context.Context) (Found, error) {
 		return found, c.explain("reading the identity of the target", err)
 	}
 	if system == nil {
-		return found, fmt.Errorf("reading the identity of the target: it has no namespace %q; check that context %q is a Kubernetes cluster", metav1.NamespaceSystem, c.Context)
+		return found,
+			fmt.Errorf(
+				"reading the identity of the target: it has no namespace %q; check that context %q is a Kubernetes cluster",
+				metav1.NamespaceSystem, c.Context)
 	}
 	found.UID = string(system.GetUID())
 	ours, err := c.objects.Get(ctx, apply.Ref{Kind: "Namespace", Name: contract.NamespaceSystem})

@@ -28,7 +28,8 @@ type Result struct{ Objects, Created, Changed int }
 
 // Prepare writes the objects of a target for a hub that knows it by a name. A dry run only checks them, and writes to
 // diff what would change.
-func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructured, hub, name string, dry bool, diff io.Writer) (Result, error) {
+func (c *Cluster) Prepare(ctx context.Context, objects []*unstructured.Unstructured, hub, name string, dry bool,
+	diff io.Writer) (Result, error) {
 	result := Result{Objects: len(objects)}
 	for _, phase := range apply.Phases(objects) {
 		var problems []error
@@ -68,7 +69,8 @@ func firstError(problems []error) error {
 }
 
 // put writes one object, and keeps what other hubs, and others, have written to it.
-func (c *Cluster) put(ctx context.Context, o *unstructured.Unstructured, hub, name string, dry bool) (apply.Change, error) {
+func (c *Cluster) put(ctx context.Context, o *unstructured.Unstructured, hub, name string,
+	dry bool) (apply.Change, error) {
 	o = o.DeepCopy()
 	live, err := c.objects.Get(ctx, apply.RefOf(o))
 	if err != nil {

@@ -16,8 +16,10 @@ import (
 
 // Remove deletes what Prepare has written for a hub. What another hub uses stays, and so does a namespace that existed
 // before, or that holds objects of others, or volumes or pods of runs; say is called for each of these.
-func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error), hub string, say func(string)) error {
-	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "", contract.LabelManagedBy+"="+contract.ManagedBy)
+func (c *Cluster) Remove(ctx context.Context, objects func(namespaces []string) ([]*unstructured.Unstructured, error),
+	hub string, say func(string)) error {
+	namespaces, err := c.objects.List(ctx, schema.GroupKind{Kind: "Namespace"}, "",
+		contract.LabelManagedBy+"="+contract.ManagedBy)
 	if err != nil {
 		return c.explain("looking for bflow's objects on the target", err)
 	}
@@ -112,7 +114,8 @@ func (l *departure) leaveNamespace(ctx context.Context, ns *unstructured.Unstruc
 	ref := apply.Ref{Kind: "Namespace", Name: ns.GetName()}
 	if shared {
 		l.say(fmt.Sprintf("%s stays: another hub needs it", ref))
-		return l.objects.Merge(ctx, ref, map[string]any{"metadata": map[string]any{"annotations": map[string]any{hubPrefix + l.hub: nil}}})
+		return l.objects.Merge(ctx, ref, map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{hubPrefix + l.hub: nil}}})
 	}
 	why, err := l.reasonToStay(ctx, ns)
 	if err != nil {
@@ -141,7 +144,8 @@ func (l *departure) reasonToStay(ctx context.Context, ns *unstructured.Unstructu
 	}
 	there.Others = slices.DeleteFunc(there.Others, isBeingDeleted)
 	there.Results = slices.DeleteFunc(there.Results, func(u *unstructured.Unstructured) bool {
-		return isBeingDeleted(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod" // everything else is of no use without its run
+		// everything else is of no use without its run
+		return isBeingDeleted(u) || u.GetKind() != "PersistentVolumeClaim" && u.GetKind() != "Pod"
 	})
 	return there.ReasonToStay(false), nil
 }

@@ -64,7 +64,10 @@ func prepare(t *testing.T, path, hub string, namespaces ...string) target.Result
 }
 
 func ours(s *apitest.Server) []string {
-	return slices.DeleteFunc(s.List("/"), func(path string) bool { return !strings.Contains(path, "bflow") && !strings.Contains(path, "bench") })
+	return slices.DeleteFunc(s.List("/"), func(path string) bool {
+		return !strings.Contains(path, "bflow") &&
+			!strings.Contains(path, "bench")
+	})
 }
 
 func TestATargetIsMadeOnceAndRemovedWhole(t *testing.T) {
@@ -89,7 +92,8 @@ func TestATargetIsMadeOnceAndRemovedWhole(t *testing.T) {
 		t.Errorf("found %+v: %v", found, err)
 	}
 	token, expires, err := c.Token(t.Context(), time.Hour)
-	if err != nil || !strings.HasPrefix(token, "token-bflow-system-bflow-agent-") || expires.Before(time.Now().Add(50*time.Minute)) {
+	if err != nil || !strings.HasPrefix(token, "token-bflow-system-bflow-agent-") ||
+		expires.Before(time.Now().Add(50*time.Minute)) {
 		t.Errorf("token %q until %s: %v", token, expires, err)
 	}
 	if err := c.Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { t.Errorf("said %q", text) }); err != nil {
@@ -109,7 +113,8 @@ func TestTwoHubsShareATarget(t *testing.T) {
 	var said []string
 	remove := func(hub string) {
 		t.Helper()
-		if err := open(t, path).Remove(t.Context(), made(hub), hub, func(text string) { said = append(said, text) }); err != nil {
+		if err := open(t, path).Remove(t.Context(), made(hub), hub,
+			func(text string) { said = append(said, text) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +122,8 @@ func TestTwoHubsShareATarget(t *testing.T) {
 	if left := ours(s); !slices.Equal(left, all) {
 		t.Errorf("of %q only %q is left for the other hub", all, left)
 	}
-	if want := []string{`Namespace "bench" stays: another hub needs it`, `Namespace "bflow-system" stays: another hub needs it`}; !slices.Equal(said, want) {
+	if want := []string{`Namespace "bench" stays: another hub needs it`,
+		`Namespace "bflow-system" stays: another hub needs it`}; !slices.Equal(said, want) {
 		t.Errorf("said %q", said)
 	}
 	remove("hub-b")
@@ -133,7 +139,8 @@ func TestTwoHubsShareATarget(t *testing.T) {
 
 func TestWhatWasThereBefore(t *testing.T) {
 	s, path := bare(t)
-	s.Put("/api/v1/namespaces/bench", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"pod-security.kubernetes.io/enforce": "privileged"}}})
+	s.Put("/api/v1/namespaces/bench", apitest.Object{"metadata": apitest.Object{
+		"labels": apitest.Object{"pod-security.kubernetes.io/enforce": "privileged"}}})
 	prepare(t, path, "hub-a", "bench", "lab")
 	labels, _, _ := unstructured.NestedStringMap(s.Get("/api/v1/namespaces/bench"), "metadata", "labels")
 	if labels["pod-security.kubernetes.io/enforce"] != "privileged" {
@@ -141,10 +148,12 @@ func TestWhatWasThereBefore(t *testing.T) {
 	}
 	s.Put("/api/v1/namespaces/lab/persistentvolumeclaims/models", apitest.Object{})
 	var said []string
-	if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) }); err != nil {
+	if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a",
+		func(text string) { said = append(said, text) }); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`Namespace "bench" stays: it was there before bflow`, `Namespace "lab" stays: others have objects in it: PersistentVolumeClaim "models"`}
+	want := []string{`Namespace "bench" stays: it was there before bflow`,
+		`Namespace "lab" stays: others have objects in it: PersistentVolumeClaim "models"`}
 	if !slices.Equal(said, want) {
 		t.Errorf("said %q", said)
 	}
@@ -157,10 +166,13 @@ func TestWhatWasThereBefore(t *testing.T) {
 func TestANamespaceGoesOnlyWithNothingOfOthersInIt(t *testing.T) {
 	const held = "others have objects in it: "
 	for _, row := range []struct{ name, object, stays, why string }{
-		{"a Secret of others among the runs", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}", "bench", held + `Secret "theirs"`},
-		{"a Secret beside the hub's account", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bflow-system}",
+		{"a Secret of others among the runs", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bench}",
+			"bench", held + `Secret "theirs"`},
+		{"a Secret beside the hub's account",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: bflow-system}",
 			"bflow-system", held + `Secret "theirs"`},
-		{"an object of a kind that nobody has heard of", "apiVersion: example.com/v7\nkind: Widget\nmetadata: {name: theirs, namespace: bench}",
+		{"an object of a kind that nobody has heard of",
+			"apiVersion: example.com/v7\nkind: Widget\nmetadata: {name: theirs, namespace: bench}",
 			"bench", held + `Widget "theirs"`},
 		{"a Deployment of others, named rather than its pod", `apiVersion: apps/v1
 kind: Deployment
@@ -171,13 +183,18 @@ kind: Pod
 metadata: {name: theirs-1, namespace: bench, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: theirs, uid: d}]}`,
 			"bench", held + `Deployment "theirs"`},
 		{"what bootstrap made, where the target is a hub of its own", "apiVersion: v1\nkind: ConfigMap\n" +
-			"metadata: {name: bflow-hub, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/part: bflow}}", "bench", held + `ConfigMap "bflow-hub"`},
-		{"a run of a hub of its own", "apiVersion: tekton.dev/v1\nkind: PipelineRun\nmetadata: {name: r, namespace: bench, labels: {bflow.dev/plan-hash: h}}",
+			"metadata: {name: bflow-hub, namespace: bench, labels: {app.kubernetes.io/managed-by: bflow, bflow.dev/part: " +
+			"bflow}}", "bench", held + `ConfigMap "bflow-hub"`},
+		{"a run of a hub of its own",
+			"apiVersion: tekton.dev/v1\nkind: PipelineRun\nmetadata: {name: r, namespace: bench, labels: " +
+				"{bflow.dev/plan-hash: h}}",
 			"bench", held + `PipelineRun "r"`},
-		{"a pod that a run of this hub has left", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}",
+		{"a pod that a run of this hub has left",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}",
 			"bench", `it holds data of runs: Pod "p"`},
 		{"a volume that a run of this hub has left",
-			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hub: hub-a}}", "bench",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p, namespace: bench, labels: {bflow.dev/run: r, " +
+				"bflow.dev/hub: hub-a}}", "bench",
 			`it holds data of runs: PersistentVolumeClaim "p"`},
 		{"what Kubernetes keeps everywhere", `apiVersion: v1
 kind: ConfigMap
@@ -207,7 +224,8 @@ metadata: {name: of-r, namespace: bench, labels: {bflow.dev/run: r, bflow.dev/hu
 			prepare(t, path, "hub-a", "bench")
 			s.Add(t, row.object)
 			var said []string
-			if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) }); err != nil {
+			if err := open(t, path).Remove(t.Context(), made("hub-a"), "hub-a",
+				func(text string) { said = append(said, text) }); err != nil {
 				t.Fatal(err)
 			}
 			var want []string
@@ -243,7 +261,8 @@ func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
 		return open(t, path).Remove(t.Context(), made("hub-a"), "hub-a", func(text string) { said = append(said, text) })
 	}
 	broken(http.StatusForbidden)
-	if err := remove(); err == nil || !strings.Contains(err.Error(), "use the kubeconfig of an administrator of that cluster") || len(said) > 0 {
+	if err := remove(); err == nil || !strings.Contains(err.Error(),
+		"use the kubeconfig of an administrator of that cluster") || len(said) > 0 {
 		t.Errorf("where it is forbidden: %v; said %q", err, said)
 	}
 	broken(http.StatusServiceUnavailable)
@@ -252,7 +271,8 @@ func TestANamespaceThatCannotBeLookedIntoStays(t *testing.T) {
 	}
 	for _, name := range []string{"bench", "bflow-system"} {
 		want := fmt.Sprintf("Namespace %q stays: looking into namespace %q: listing widgets.example.com", name, name)
-		if s.Get("/api/v1/namespaces/"+name) == nil || !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, want) }) {
+		if s.Get("/api/v1/namespaces/"+name) == nil || !slices.ContainsFunc(said,
+			func(text string) bool { return strings.HasPrefix(text, want) }) {
 			t.Errorf("%q is not among %q", want, said)
 		}
 	}
@@ -295,7 +315,8 @@ func TestSentences(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		{"another context than there is", func() error { return look(path, "prod") }, `has no context "prod"; it has hub, choose with --context`},
+		{"another context than there is", func() error { return look(path, "prod") },
+			`has no context "prod"; it has hub, choose with --context`},
 		{"a file that is not there", func() error { return look(filepath.Join(t.TempDir(), "x"), "") }, "no such file"},
 		{"a file without anything", func() error { return look(none, "") }, `has no context ""`},
 		{"a cluster that is away", func() error { return look(gone, "") }, "use --host-alias NAME=IP"},
@@ -334,7 +355,8 @@ func TestAnAliasIsEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "127.0.0.1", "api.far.example", 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), "127.0.0.1", "api.far.example", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := target.Open(path, "", map[string]string{"api.far.example": "127.0.0.1"})
@@ -345,7 +367,8 @@ func TestAnAliasIsEnough(t *testing.T) {
 		t.Error(err)
 	}
 	kubeconfig, _, err := c.Kubeconfig()
-	if err != nil || !strings.Contains(string(kubeconfig), s.URL) || !strings.Contains(string(kubeconfig), "tls-server-name: api.far.example") {
+	if err != nil || !strings.Contains(string(kubeconfig), s.URL) ||
+		!strings.Contains(string(kubeconfig), "tls-server-name: api.far.example") {
 		t.Errorf("%v\n%s", err, kubeconfig)
 	}
 }
@@ -362,7 +385,8 @@ func TestAPasswordOfTheProxyIsRefusedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = target.Open(path, "", nil)
-	if err == nil || !strings.Contains(err.Error(), "proxy-url http://proxy:3128 holds a credential") || strings.Contains(err.Error(), "s3cret") {
+	if err == nil || !strings.Contains(err.Error(), "proxy-url http://proxy:3128 holds a credential") ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
 	if left := ours(s); len(left) > 0 {

@@ -17,7 +17,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestVersionsAreThoseOfGoMod(t *testing.T) {
-	for module, want := range map[string]string{"github.com/tektoncd/pipeline": TektonVersion, "sigs.k8s.io/kueue": KueueVersion} {
+	for module, want := range map[string]string{"github.com/tektoncd/pipeline": TektonVersion,
+		"sigs.k8s.io/kueue": KueueVersion} {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", module).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -64,13 +65,15 @@ func TestWhatIsInstalled(t *testing.T) {
 
 func TestManifestsAreThoseOfARelease(t *testing.T) {
 	for name, text := range map[string][]byte{"tekton": tekton, "kueue": kueue} {
-		for _, word := range []string{"ko://", `version: devel`, `release: devel`, "staging-images", "imagePullPolicy: Always", "caBundle: "} {
+		for _, word := range []string{"ko://", `version: devel`, `release: devel`, "staging-images",
+			"imagePullPolicy: Always", "caBundle: "} {
 			if strings.Contains(string(text), word) {
 				t.Errorf("%s.yaml holds %q", name, word)
 			}
 		}
 	}
-	if want := "ghcr.io/tektoncd/pipeline/controller-10a3e32792f33651396d02b6855a6e36:" + TektonVersion; !strings.Contains(string(tekton), want) {
+	if want := "ghcr.io/tektoncd/pipeline/controller-10a3e32792f33651396d02b6855a6e36:" +
+		TektonVersion; !strings.Contains(string(tekton), want) {
 		t.Errorf("tekton.yaml does not name %s, as upstream's release does", want)
 	}
 }

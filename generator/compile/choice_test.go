@@ -13,12 +13,14 @@ func TestWhichTargetsARunMayGoTo(t *testing.T) {
 		t.Errorf("a run with one target says %v", got)
 	}
 	several := func(p *runplan.RunPlan) {
-		p.Target.Name, p.Target.AnyOf, p.Target.Selector = "any", []string{"b", "a"}, map[string]string{"region": "eu", "gpu": "h100"}
+		p.Target.Name, p.Target.AnyOf, p.Target.Selector = "any", []string{"b", "a"},
+			map[string]string{"region": "eu", "gpu": "h100"}
 		p.Queue.Name = "any"
 	}
 	plan := MakePlan(t, several)
 	key := cacheKey(plan)
-	want := map[string]string{"bflow.dev/targets": "b,a", "bflow.dev/target-selector": "gpu=h100,region=eu", "bflow.dev/cache-key": key}
+	want := map[string]string{"bflow.dev/targets": "b,a", "bflow.dev/target-selector": "gpu=h100,region=eu",
+		"bflow.dev/cache-key": key}
 	if diff := cmp.Diff(want, choice(plan)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // Objects are what one plan compiles to. Tasks is empty with Options.Bundle. Tasks and Pipeline are shared by all
-// plans of equal shape and must not be changed. Where the bundle holds the Pipeline too, Bundled is true: the run refers
-// to it there, and nobody needs to create it.
+// plans of equal shape and must not be changed. Where the bundle holds the Pipeline too, Bundled is true: the run
+// refers to it there, and nobody needs to create it.
 type Objects struct {
 	Tasks       []*tektonv1.Task
 	Pipeline    *tektonv1.Pipeline
@@ -101,7 +101,8 @@ func checkPlan(p *runplan.RunPlan) error {
 
 func checkTimeouts(t runplan.Timeouts) error {
 	if t.Tasks <= 0 || t.Finally <= 0 || t.Pipeline < t.Tasks+t.Finally {
-		return fmt.Errorf("timeouts: pipeline %s must hold tasks %s and finally %s, both above zero", t.Pipeline, t.Tasks, t.Finally)
+		return fmt.Errorf("timeouts: pipeline %s must hold tasks %s and finally %s, both above zero", t.Pipeline, t.Tasks,
+			t.Finally)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Task)) {
 		if d := t.Task[name]; d <= 0 || d > t.Tasks {

@@ -16,16 +16,26 @@ func TestWhatTektonWouldRefuseLaterIsRefusedNow(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{name: "a plan without a digest", plan: func(p *runplan.RunPlan) { p.Digest = "" }, want: "it has no hash and digest"},
-		{name: "no time for finally", plan: func(p *runplan.RunPlan) { p.Timeouts.Finally = 0 }, want: "finally 0s, both above zero"},
-		{name: "a pipeline shorter than its parts", plan: func(p *runplan.RunPlan) { p.Timeouts.Pipeline = minutes(44) }, want: "pipeline 44m0s must hold tasks 30m0s and finally 15m0s"},
-		{name: "a task longer than all tasks", plan: func(p *runplan.RunPlan) { p.Timeouts.Task["collect"] = minutes(31) }, want: `timeout of task "collect": 31m0s`},
-		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" }, want: "its name is not a lower-case label"},
-		{name: "a name without room for the server's part", plan: func(p *runplan.RunPlan) { p.Name = strings.Repeat("a", 58) }, want: "of at most 57 characters"},
-		{name: "a label that says what only the server knows", plan: func(p *runplan.RunPlan) { p.Labels = map[string]string{"bflow.dev/run": "x"} }, want: `label "bflow.dev/run" of the experiment is reserved`},
+		{name: "a plan without a digest", plan: func(p *runplan.RunPlan) { p.Digest = "" },
+			want: "it has no hash and digest"},
+		{name: "no time for finally", plan: func(p *runplan.RunPlan) { p.Timeouts.Finally = 0 },
+			want: "finally 0s, both above zero"},
+		{name: "a pipeline shorter than its parts", plan: func(p *runplan.RunPlan) { p.Timeouts.Pipeline = minutes(44) },
+			want: "pipeline 44m0s must hold tasks 30m0s and finally 15m0s"},
+		{name: "a task longer than all tasks", plan: func(p *runplan.RunPlan) { p.Timeouts.Task["collect"] = minutes(31) },
+			want: `timeout of task "collect": 31m0s`},
+		{name: "a name that no object can have", plan: func(p *runplan.RunPlan) { p.Name = "Tiny_Chat" },
+			want: "its name is not a lower-case label"},
+		{name: "a name without room for the server's part",
+			plan: func(p *runplan.RunPlan) { p.Name = strings.Repeat("a", 58) }, want: "of at most 57 characters"},
+		{name: "a label that says what only the server knows",
+			plan: func(p *runplan.RunPlan) { p.Labels = map[string]string{"bflow.dev/run": "x"} },
+			want: `label "bflow.dev/run" of the experiment is reserved`},
 		{name: "no queue to wait in", plan: func(p *runplan.RunPlan) { p.Queue.Name = "" }, want: "it names no queue"},
-		{name: "an unknown platform", options: Options{Platform: "k3s"}, want: `platform "k3s": want "kubernetes" or "openshift"`},
-		{name: "a bundle by tag", options: Options{Bundle: "reg.example/tasks:v1"}, want: `bundle "reg.example/tasks:v1": name it by digest`},
+		{name: "an unknown platform", options: Options{Platform: "k3s"},
+			want: `platform "k3s": want "kubernetes" or "openshift"`},
+		{name: "a bundle by tag", options: Options{Bundle: "reg.example/tasks:v1"},
+			want: `bundle "reg.example/tasks:v1": name it by digest`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			plan := MakePlan(t)
@@ -52,7 +62,8 @@ func TestOnlyNeededTasksAreThere(t *testing.T) {
 		{name: "a deployment to keep is kept, and without the benchmark phase there is no load", plan: keptDeployment,
 			want: "provision smoketest collect mlflow-push / finalize summary"},
 		{name: "measurements follow each other", plan: severalMeasurements,
-			want: "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push / teardown finalize summary"},
+			want: "provision smoketest load-gen-0 load-gen-1 load-gen-2 release collect mlflow-push / teardown finalize " +
+				"summary"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o, err := Compile(MakePlan(t, row.plan), Options{})
@@ -87,7 +98,8 @@ func TestPlansOfEqualShapeShareWhatIsNotTheirOwn(t *testing.T) {
 		return o.Pipeline.Name
 	}
 	base := pipeline()
-	if got := pipeline(func(p *runplan.RunPlan) { p.Timeouts.Task["load-gen-0"] = minutes(20); p.Name = "other" }); got != base {
+	if got := pipeline(
+		func(p *runplan.RunPlan) { p.Timeouts.Task["load-gen-0"] = minutes(20); p.Name = "other" }); got != base {
 		t.Errorf("a longer load made another Pipeline: %s and %s", base, got)
 	}
 	for name, edit := range map[string]func(*runplan.RunPlan){
@@ -127,8 +139,10 @@ func TestARunSaysWhichPrometheusItAsks(t *testing.T) {
 		{name: "over https", edit: asks("https://thanos.example"), want: "https://thanos.example"},
 		{name: "in clear text, which takes no token", edit: asks("http://thanos.example")},
 		{name: "none", edit: func(*runplan.RunPlan) {}},
-		{name: "without a queue, so that no controller looks after it", edit: asks("https://thanos.example"), opt: Options{NoQueue: true}},
-		{name: "from another cluster", edit: func(p *runplan.RunPlan) { asks("https://thanos.example")(p); p.Target.Name = "far" }},
+		{name: "without a queue, so that no controller looks after it", edit: asks("https://thanos.example"),
+			opt: Options{NoQueue: true}},
+		{name: "from another cluster",
+			edit: func(p *runplan.RunPlan) { asks("https://thanos.example")(p); p.Target.Name = "far" }},
 	} {
 		c := &compiler{Options: row.opt}
 		if got := c.runMetadata(MakePlan(t, row.edit)).Annotations[contract.AnnotationMetrics]; got != row.want {
@@ -137,8 +151,8 @@ func TestARunSaysWhichPrometheusItAsks(t *testing.T) {
 	}
 }
 
-// TestARunCarriesOnlyWhatItsSubmitterMayWrite: the API server refuses a run with any other key of bflow or Kueue. The plan
-// asks for all that a run can say of itself.
+// TestARunCarriesOnlyWhatItsSubmitterMayWrite: the API server refuses a run with any other key of bflow or Kueue. The
+// plan asks for all that a run can say of itself.
 func TestARunCarriesOnlyWhatItsSubmitterMayWrite(t *testing.T) {
 	plan := MakePlan(t, func(p *runplan.RunPlan) {
 		p.Metrics = &runplan.Metrics{PrometheusURL: "https://thanos.example"}

@@ -42,8 +42,10 @@ func (c *compiler) configMap(plan *runplan.RunPlan) (*corev1.ConfigMap, error) {
 		return nil, fmt.Errorf("packing %d bytes of JSON: %w", len(text), err)
 	}
 	if len(packed) > maxPlan {
-		return nil, fmt.Errorf("%d bytes of JSON, %d packed, are more than the %d that a ConfigMap holds; give it fewer stages or measurements",
-			len(text), len(packed), maxPlan)
+		return nil,
+			fmt.Errorf(
+				"%d bytes of JSON, %d packed, are more than the %d that a ConfigMap holds; give it fewer stages or measurements",
+				len(text), len(packed), maxPlan)
 	}
 	cm.BinaryData = map[string][]byte{runplan.FileGzip: packed}
 	return cm, nil

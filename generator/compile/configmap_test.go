@@ -97,7 +97,8 @@ func TestAPlanThatNoConfigMapHoldsIsRefused(t *testing.T) {
 		return contentName("", i) + contentName("", -i) + contentName("", i<<16) + contentName("", i<<24)
 	}))
 	_, err := Compile(plan, Options{})
-	if err == nil || !strings.Contains(err.Error(), `compiling plan "tiny-chat": `) || !strings.Contains(err.Error(), "give it fewer stages") {
+	if err == nil || !strings.Contains(err.Error(), `compiling plan "tiny-chat": `) ||
+		!strings.Contains(err.Error(), "give it fewer stages") {
 		t.Errorf("got %v, want a refusal that says what to do", err)
 	}
 }

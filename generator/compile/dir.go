@@ -92,7 +92,8 @@ func clearDir(dir string) error {
 	}
 	for name := range strings.FieldsSeq(string(old)) {
 		if folder, file := path.Split(name); folder != Shared+"/" && folder != Runs+"/" || file == "" || file == ".." {
-			return fmt.Errorf("reading the earlier compilation: %q in %s is not a file that compile writes", name, filepath.Join(dir, Index))
+			return fmt.Errorf("reading the earlier compilation: %q in %s is not a file that compile writes", name,
+				filepath.Join(dir, Index))
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the earlier compilation: %w", err)

@@ -28,7 +28,8 @@ type flowKey struct{ shape, images, namespace, account string }
 func (c *compiler) flow(plan *runplan.RunPlan, secrets bool) (*flow, error) {
 	shape, images := c.shape(plan), c.images(plan)
 	shape.Secrets = secrets
-	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: plan.Target.Namespace, account: account(plan)}
+	key := flowKey{shape: mustJSON(shape), images: mustJSON(images), namespace: plan.Target.Namespace,
+		account: account(plan)}
 	if f := c.flows[key]; f != nil {
 		return f, nil
 	}

@@ -27,9 +27,11 @@ var cases = []struct {
 	{name: "endpoint", plan: existingEndpoint, options: Options{ImagePrefix: "reg.example/bflow/"}},
 	{name: "several-measurements", plan: severalMeasurements, options: Options{ResultsClaim: "results"}},
 	{name: "openshift", plan: remoteTarget, options: Options{Platform: OpenShift}},
-	{name: "bundle", plan: pinnedImages, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
+	{name: "bundle", plan: pinnedImages, options: Options{
+		Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
 	{name: "bundled", plan: usual, options: Options{Bundle: "reg.example/bflow/tasks@sha256:" + strings.Repeat("5", 64)}},
-	{name: "load-nodes", plan: func(*runplan.RunPlan) {}, options: Options{LoadCPU: "500m", NodeSelector: map[string]string{"pool": "load"}}},
+	{name: "load-nodes", plan: func(*runplan.RunPlan) {},
+		options: Options{LoadCPU: "500m", NodeSelector: map[string]string{"pool": "load"}}},
 	{name: "secrets", plan: withSecrets},
 	{name: "no-queue", plan: keptDeployment, options: Options{NoQueue: true}},
 }
@@ -49,7 +51,8 @@ func severalMeasurements(p *runplan.RunPlan) {
 
 func remoteTarget(p *runplan.RunPlan) {
 	p.Target = runplan.Target{Name: "lab-a", Namespace: "perf", ServiceAccount: "runner", KubeconfigSecret: "lab-a",
-		HostAliases: map[string]string{"b.lab.example": "192.0.2.10", "a.lab.example": "192.0.2.10", "c.lab.example": "192.0.2.9"}}
+		HostAliases: map[string]string{"b.lab.example": "192.0.2.10", "a.lab.example": "192.0.2.10",
+			"c.lab.example": "192.0.2.9"}}
 	p.Queue = runplan.Queue{Name: "lab-a", Priority: "nightly", Isolation: "exclusive", SetupKey: "llm-d-v0.5",
 		Requests: map[string]string{"bflow.dev/gpu-h200": "4", "bflow.dev/cluster-slot": "100"}}
 }

@@ -45,7 +45,8 @@ spec:
 func withLiteral(place, text string) string {
 	file := literalFile
 	for _, other := range []struct{ name, empty string }{
-		{"ENV", ""}, {"DEPLOYMENT", "engine: {kind: sim}"}, {"PROMETHEUS", "https://prom.example"}, {"TARGET", "namespace: bench"}, {"API", "stream: true"},
+		{"ENV", ""}, {"DEPLOYMENT", "engine: {kind: sim}"}, {"PROMETHEUS", "https://prom.example"},
+		{"TARGET", "namespace: bench"}, {"API", "stream: true"},
 		{"DATA", "input: 3, output: 3"},
 	} {
 		content := other.empty
@@ -60,16 +61,19 @@ func withLiteral(place, text string) string {
 func TestALiteralCredentialStandsInItsSecretAlone(t *testing.T) {
 	type row struct{ name, place, text string }
 	var rows []row
-	for _, name := range strings.Fields(`Ocp-Apim-Subscription-Key x-goog-api-key apikey CF-Access-Client-Secret X_API_KEY Cookie X-Auth-Token Proxy-Authorization`) {
+	for _, name := range strings.Fields(`Ocp-Apim-Subscription-Key x-goog-api-key apikey
+		CF-Access-Client-Secret X_API_KEY Cookie X-Auth-Token Proxy-Authorization`) {
 		rows = append(rows, row{"header " + name, "API", fmt.Sprintf("headers: {%s: %s}", name, canary)})
 	}
-	for _, name := range strings.Fields(`HF_TOKEN HUGGING_FACE_HUB_TOKEN AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID DB_PASSWORD OPENAI_API_KEY AZURE_CLIENT_SECRET`) {
+	for _, name := range strings.Fields(`HF_TOKEN HUGGING_FACE_HUB_TOKEN AWS_SECRET_ACCESS_KEY
+		AWS_ACCESS_KEY_ID DB_PASSWORD OPENAI_API_KEY AZURE_CLIENT_SECRET`) {
 		rows = append(rows, row{"variable " + name, "ENV", fmt.Sprintf("env: {%s: %s}", name, canary)})
 	}
 	for _, name := range strings.Fields(`api_key apiKey access_token password client_secret`) {
 		rows = append(rows, row{"member " + name, "API", fmt.Sprintf("body: {extra: [{%s: %s}]}", name, canary)})
 	}
-	for _, address := range []string{"https://me:" + canary + "@h.example", "https://" + canary + "@h.example", "https://h.example/?key=" + canary,
+	for _, address := range []string{"https://me:" + canary + "@h.example", "https://" + canary + "@h.example",
+		"https://h.example/?key=" + canary,
 		"https://h.example/a?x=1&api_key=" + canary, "https://h.example/?sig=" + canary} {
 		rows = append(rows, row{"the server at " + address, "TARGET", fmt.Sprintf("target: {base_url: %q}", address)},
 			row{"Prometheus at " + address, "PROMETHEUS", address},
@@ -105,8 +109,10 @@ func TestALiteralCredentialStandsInItsSecretAlone(t *testing.T) {
 // TestALiteralCredentialStandsInNoPlan: neither where a run of it stays on one's own machine, nor on another platform.
 func TestALiteralCredentialStandsInNoPlan(t *testing.T) {
 	for _, row := range []struct{ name, text string }{
-		{"an argument of an engine command", withLiteral("DEPLOYMENT", "engine: {kind: command, command: [/server, --api-key, "+canary+"]}")},
-		{"the address of a repository", strings.Replace(withLiteral("", ""), "platform: kubernetes, mode: plain, engine: {kind: sim},",
+		{"an argument of an engine command", withLiteral("DEPLOYMENT",
+			"engine: {kind: command, command: [/server, --api-key, "+canary+"]}")},
+		{"the address of a repository", strings.Replace(withLiteral("", ""),
+			"platform: kubernetes, mode: plain, engine: {kind: sim},",
 			`platform: llm-d, mode: inference-scheduling, repo_url: "https://me:`+canary+`@git.example/llm-d",`, 1)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -123,7 +129,8 @@ func TestALiteralCredentialStandsInNoPlan(t *testing.T) {
 					t.Fatal(err)
 				}
 				text, err := runplan.Marshal(p)
-				if err != nil || strings.Contains(string(text), canary) || !strings.Contains(string(text), "secretKeyRef~bflow-literal-") {
+				if err != nil || strings.Contains(string(text), canary) ||
+					!strings.Contains(string(text), "secretKeyRef~bflow-literal-") {
 					t.Errorf("%v: the plan is %s", err, text)
 				}
 			}
@@ -134,7 +141,8 @@ func TestALiteralCredentialStandsInNoPlan(t *testing.T) {
 	}
 }
 
-// TestAValueOfASecretIsNamedWhereACredentialMayStand: the plan holds what stands for it, and the run says which Secret it needs.
+// TestAValueOfASecretIsNamedWhereACredentialMayStand: the plan holds what stands for it, and the run says which Secret
+// it needs.
 func TestAValueOfASecretIsNamedWhereACredentialMayStand(t *testing.T) {
 	const from = "{valueFrom: {secretKeyRef: {name: hub, key: token}}}"
 	reference := runplan.SecretKey{Name: "hub", Key: "token"}.Reference()
@@ -241,7 +249,8 @@ func TestASecretOfBflowsOwnIsRefused(t *testing.T) {
 		},
 		"a kubeconfig": func(p *runplan.RunPlan) { p.Target.KubeconfigSecret = "bflow-x-target" },
 	} {
-		if _, err := Compile(MakePlan(t, change), Options{}); err == nil || !strings.Contains(err.Error(), "which is bflow's own; put the value into a Secret of your own") {
+		if _, err := Compile(MakePlan(t, change), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "which is bflow's own; put the value into a Secret of your own") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

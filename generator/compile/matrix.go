@@ -39,7 +39,8 @@ func Matrix(plans Plans, o Options) (MatrixObjects, error) {
 		return MatrixObjects{}, err
 	}
 	if c.NoQueue {
-		return MatrixObjects{}, errors.New("compiling a matrix: its runs wait in a queue; without one, compile a run for every point")
+		return MatrixObjects{},
+			errors.New("compiling a matrix: its runs wait in a queue; without one, compile a run for every point")
 	}
 	m := c.newMatrix()
 	for plan, err := range plans {
@@ -84,7 +85,9 @@ func (m *gathering) addCompiled(plan *runplan.RunPlan, objs Objects) error {
 		m.model = "several"
 	}
 	if plan.Target.Namespace != m.first.Target.Namespace {
-		return fmt.Errorf("compiling plan %q: its namespace is %q, and that of the matrix %q; name one with -n, or compile a run for every point",
+		return fmt.Errorf(
+			"compiling plan %q: its namespace is %q, and that of the matrix %q; name one with -n, or compile a run for "+
+				"every point",
 			plan.Name, plan.Target.Namespace, m.first.Target.Namespace)
 	}
 	point, err := pointOf(plan, objs.PipelineRun)
@@ -147,7 +150,8 @@ func (m *gathering) close() (MatrixObjects, error) {
 		delete(labels, key) // of single runs: what has them is taken for one
 	}
 	labels[contract.LabelRole] = contract.RoleMatrix
-	meta := metav1.ObjectMeta{Namespace: m.first.Target.Namespace, Labels: labels, Annotations: map[string]string{contract.AnnotationName: m.first.Experiment}}
+	meta := metav1.ObjectMeta{Namespace: m.first.Target.Namespace, Labels: labels,
+		Annotations: map[string]string{contract.AnnotationName: m.first.Experiment}}
 	if m.out.Plans, err = plansOf(pieces, meta); err != nil {
 		return MatrixObjects{}, err
 	}
@@ -169,8 +173,9 @@ func plansOf(pieces []shard.Piece, meta metav1.ObjectMeta) ([]*corev1.ConfigMap,
 		if err != nil {
 			return nil, err
 		}
-		cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: *meta.DeepCopy(), Immutable: &immutable,
-			Data: map[string]string{keyHeader: string(header)}, BinaryData: map[string][]byte{keyPoints: p.Packed}}
+		cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: *meta.DeepCopy(),
+			Immutable: &immutable,
+			Data:      map[string]string{keyHeader: string(header)}, BinaryData: map[string][]byte{keyPoints: p.Packed}}
 		cm.Name = contract.PlansConfigMap(p.Header.Root, n)
 		out = append(out, cm)
 	}
@@ -197,7 +202,8 @@ func (m *gathering) parent(pieces []shard.Piece, meta metav1.ObjectMeta) *tekton
 	}
 	spec := pipelines.Matrix{
 		Image: m.parentImage(), Root: pieces[0].Header.Root, Pieces: len(pieces), Points: m.out.Points,
-		MaxParallel: m.first.Execution.MaxParallel, FailFast: m.first.Execution.FailFast, Experiment: m.first.Sinks.MLflow.Experiment,
+		MaxParallel: m.first.Execution.MaxParallel, FailFast: m.first.Execution.FailFast,
+		Experiment: m.first.Sinks.MLflow.Experiment,
 	}
 	none := metav1.Duration{}
 	return &tektonv1.PipelineRun{

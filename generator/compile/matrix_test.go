@@ -138,14 +138,17 @@ func TestTheYAMLOfAMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.PipelineRuns) != 1 || len(b.ConfigMaps) != 1 || len(b.Pipelines) != 3 { // with a teardown, with several loads, of a remote target
+	if len(b.PipelineRuns) != 1 || len(b.ConfigMaps) != 1 || len(b.Pipelines) != 3 {
+		// with a teardown, with several loads, of a remote target
 		t.Fatalf("%d runs, %d ConfigMaps, %d Pipelines", len(b.PipelineRuns), len(b.ConfigMaps), len(b.Pipelines))
 	}
 	parent := b.PipelineRuns[0]
-	if parent.Labels[contract.LabelRole] != contract.RoleMatrix || parent.Labels[contract.LabelPlanHash] != "" || parent.Labels[contract.LabelQueue] != "" {
+	if parent.Labels[contract.LabelRole] != contract.RoleMatrix || parent.Labels[contract.LabelPlanHash] != "" ||
+		parent.Labels[contract.LabelQueue] != "" {
 		t.Errorf("labels %v: a parent is no run", parent.Labels)
 	}
-	if parent.Spec.Timeouts.Pipeline.Duration != 0 || parent.Spec.Timeouts.Tasks.Duration != 0 || parent.Spec.Status != "" {
+	if parent.Spec.Timeouts.Pipeline.Duration != 0 || parent.Spec.Timeouts.Tasks.Duration != 0 ||
+		parent.Spec.Status != "" {
 		t.Errorf("%+v", parent.Spec.Timeouts)
 	}
 	checker, err := check.New()

@@ -52,7 +52,8 @@ func (o Options) check() (Options, error) {
 	}
 	if o.LoadCPU != "" {
 		if _, err := resource.ParseQuantity(o.LoadCPU); err != nil {
-			return o, fmt.Errorf("compiling for a load generator of %q cores: want a quantity such as 500m or 2: %w", o.LoadCPU, err)
+			return o, fmt.Errorf("compiling for a load generator of %q cores: want a quantity such as 500m or 2: %w", o.LoadCPU,
+				err)
 		}
 	}
 	if o.Version == "" {

@@ -20,7 +20,8 @@ func MakePlan(t testing.TB, edits ...func(*runplan.RunPlan)) *runplan.RunPlan {
 		},
 		Measurements: []runplan.Measurement{MakeMeasurement("load")},
 		Target:       runplan.Target{Name: "local", Namespace: "benchflow", ServiceAccount: "bflow-runner"},
-		Queue:        runplan.Queue{Name: "local", Requests: map[string]string{"bflow.dev/cluster-slot": "1"}, Isolation: "shared"},
+		Queue: runplan.Queue{Name: "local", Requests: map[string]string{"bflow.dev/cluster-slot": "1"},
+			Isolation: "shared"},
 		Timeouts: runplan.Timeouts{
 			Pipeline: minutes(45), Tasks: minutes(30), Finally: minutes(15), Ready: minutes(5),
 			Task: map[string]runplan.Duration{"provision": minutes(6), "smoketest": minutes(2), "load-gen-0": minutes(10),
@@ -43,9 +44,12 @@ func MakePlan(t testing.TB, edits ...func(*runplan.RunPlan)) *runplan.RunPlan {
 func MakeMeasurement(name string) runplan.Measurement {
 	return runplan.Measurement{
 		Name: name, Tool: "native", Runner: "native", Samples: 1,
-		API:    runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: minutes(10), VerifyTLS: true, ExactOutput: true},
-		Data:   runplan.Data{Input: &runplan.Length{Shape: "fixed", Mean: 128}, Output: &runplan.Length{Shape: "fixed", Mean: 32}, Turns: 1, Seed: 42},
-		Stages: []runplan.Stage{{Name: "c2", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: minutes(1)}},
+		API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: minutes(10), VerifyTLS: true,
+			ExactOutput: true},
+		Data: runplan.Data{Input: &runplan.Length{Shape: "fixed", Mean: 128},
+			Output: &runplan.Length{Shape: "fixed", Mean: 32}, Turns: 1, Seed: 42},
+		Stages: []runplan.Stage{{Name: "c2", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2,
+			Duration: minutes(1)}},
 	}
 }
 

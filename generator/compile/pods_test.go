@@ -12,7 +12,8 @@ import (
 
 func TestPodsOfARun(t *testing.T) {
 	vllm := func(replicas, tensorParallel int) *runplan.RunPlan {
-		p := &runplan.RunPlan{Deployment: runplan.Deployment{Engine: runplan.Engine{Kind: "vllm"}, Replicas: replicas, TensorParallel: tensorParallel}}
+		p := &runplan.RunPlan{Deployment: runplan.Deployment{Engine: runplan.Engine{Kind: "vllm"}, Replicas: replicas,
+			TensorParallel: tensorParallel}}
 		p.Execution.Phases.Deploy = true
 		return p
 	}
@@ -48,7 +49,8 @@ func TestPodsOfARun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]devices.Shape{{Count: 2, Requests: devices.Amounts{"nvidia.com/gpu": 4}}}, shapes); diff != "" {
+			if diff := cmp.Diff([]devices.Shape{{Count: 2, Requests: devices.Amounts{"nvidia.com/gpu": 4}}},
+				shapes); diff != "" {
 				t.Errorf("read back (-want +got):\n%s", diff)
 			}
 		})

@@ -20,14 +20,16 @@ import (
 // runnerGroup owns the files of a volume on Kubernetes, where a user that is not root could not write it otherwise.
 const runnerGroup = 65532
 
-func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string, secrets []runplan.SecretKey) *tektonv1.PipelineRun {
+func (c *compiler) pipelineRun(plan *runplan.RunPlan, f *flow, configMap string,
+	secrets []runplan.SecretKey) *tektonv1.PipelineRun {
 	run := &tektonv1.PipelineRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
 		ObjectMeta: c.runMetadata(plan),
 		Spec: tektonv1.PipelineRunSpec{
 			PipelineRef: c.pipelineRef(f, account(plan)),
 			// The name that the server gives is the run id, so that the same YAML can be created twice.
-			Params:          tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
+			Params: tektonv1.Params{{Name: contract.ParamRunID,
+				Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}},
 			Workspaces:      c.workspaces(plan, configMap, secrets),
 			Timeouts:        c.timeouts(plan),
 			TaskRunSpecs:    c.taskRunSpecs(plan, f.pipeline),
@@ -105,7 +107,8 @@ func experimentLabel(name string) string {
 	return labelValue(runplan.Base(name))
 }
 
-func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string, secrets []runplan.SecretKey) []tektonv1.WorkspaceBinding {
+func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string,
+	secrets []runplan.SecretKey) []tektonv1.WorkspaceBinding {
 	optional := true // where somebody deletes it, no pod would start any more: not even those that tear down
 	ws := []tektonv1.WorkspaceBinding{
 		{Name: contract.WorkspacePlan, ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -114,16 +117,18 @@ func (c *compiler) workspaces(plan *runplan.RunPlan, configMap string, secrets [
 		c.runWorkspace(plan),
 	}
 	if secret := plan.Target.KubeconfigSecret; secret != "" && c.NoQueue { // else the controller hands it over
-		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget, Secret: &corev1.SecretVolumeSource{SecretName: secret}})
+		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceTarget,
+			Secret: &corev1.SecretVolumeSource{SecretName: secret}})
 	}
 	if len(secrets) > 0 {
-		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceSecrets, Projected: &corev1.ProjectedVolumeSource{Sources: projections(secrets)}})
+		ws = append(ws, tektonv1.WorkspaceBinding{Name: contract.WorkspaceSecrets,
+			Projected: &corev1.ProjectedVolumeSource{Sources: projections(secrets)}})
 	}
 	return ws
 }
 
-// projections are one source per Secret, its keys below its name. A Secret that is missing keeps no pod from starting, not even
-// those that tear down: whoever needs its value says that there is none.
+// projections are one source per Secret, its keys below its name. A Secret that is missing keeps no pod from starting,
+// not even those that tear down: whoever needs its value says that there is none.
 func projections(secrets []runplan.SecretKey) []corev1.VolumeProjection {
 	var sources []corev1.VolumeProjection
 	for _, k := range secrets { // sorted by name
@@ -150,7 +155,8 @@ func (c *compiler) runWorkspace(plan *runplan.RunPlan) tektonv1.WorkspaceBinding
 	return tektonv1.WorkspaceBinding{Name: contract.WorkspaceRun, VolumeClaimTemplate: &corev1.PersistentVolumeClaim{
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *volumeOf(plan)}},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: *volumeOf(plan)}},
 		},
 	}}
 }
@@ -162,7 +168,8 @@ func (c *compiler) timeouts(plan *runplan.RunPlan) *tektonv1.TimeoutFields {
 		more = runplan.Duration(runplan.Outage)
 	}
 	return &tektonv1.TimeoutFields{
-		Pipeline: duration(plan.Timeouts.Pipeline + more), Tasks: duration(plan.Timeouts.Tasks + more), Finally: duration(plan.Timeouts.Finally),
+		Pipeline: duration(plan.Timeouts.Pipeline + more), Tasks: duration(plan.Timeouts.Tasks + more),
+		Finally: duration(plan.Timeouts.Finally),
 	}
 }
 
@@ -179,7 +186,8 @@ func (c *compiler) taskRunSpecs(plan *runplan.RunPlan, pipeline *tektonv1.Pipeli
 			spec.Timeout.Duration += runplan.Outage
 		}
 		if c.LoadCPU != "" && !c.remote(plan) && strings.HasPrefix(task.Name, contract.LoadGen+"-") {
-			spec.StepSpecs = []tektonv1.TaskRunStepSpec{{Name: contract.LoadGen, ComputeResources: pipelines.LoadSize(resource.MustParse(c.LoadCPU))}}
+			spec.StepSpecs = []tektonv1.TaskRunStepSpec{{Name: contract.LoadGen,
+				ComputeResources: pipelines.LoadSize(resource.MustParse(c.LoadCPU))}}
 		}
 		if spec.Timeout != nil || spec.StepSpecs != nil {
 			specs = append(specs, spec)

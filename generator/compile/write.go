@@ -43,7 +43,8 @@ func header(o Options) string {
 	if input == "" {
 		input = "plans"
 	}
-	return fmt.Sprintf("# Compiled by bflow %s from %s. Changes made here are lost when it is compiled again.\n", oneLine(version), oneLine(input))
+	return fmt.Sprintf("# Compiled by bflow %s from %s. Changes made here are lost when it is compiled again.\n",
+		oneLine(version), oneLine(input))
 }
 
 func oneLine(s string) string {

@@ -152,7 +152,8 @@ func TestWriteDirKeepsFilesOfOthers(t *testing.T) {
 	for _, stranger := range []string{"secret.yaml", "shared/secret.yaml", "runs/secret.yaml", "old/secret.yaml"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, stranger)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("kind: Secret\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
+			os.WriteFile(file, []byte("kind: Secret\n"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		err := WriteDir(dir, matrix(t, 1), Options{})
@@ -167,12 +168,14 @@ func TestWriteDirKeepsFilesOfOthers(t *testing.T) {
 
 // TestAnIndexOfFilesElsewhereRemovesNothing: somebody may have written it.
 func TestAnIndexOfFilesElsewhereRemovesNothing(t *testing.T) {
-	for _, name := range []string{"../kept", "shared/../kept", "shared/sub/kept", "/etc/hostname", "kept", "runs/..", "shared/"} {
+	for _, name := range []string{"../kept", "shared/../kept", "shared/sub/kept", "/etc/hostname", "kept", "runs/..",
+		"shared/"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, Index), []byte(name+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteDir(dir, matrix(t, 1), Options{}); err == nil || !strings.Contains(err.Error(), "is not a file that compile writes") {
+		if err := WriteDir(dir, matrix(t, 1), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "is not a file that compile writes") {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}

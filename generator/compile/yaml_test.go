@@ -55,12 +55,16 @@ func decoded(t *testing.T, text []byte) any {
 
 func TestTextsThatLookLikeSomethingElseStayTexts(t *testing.T) {
 	for _, s := range []string{
-		"", " ", "a", "a ", " a", "yes", "No", "NULL", "~", "true", "y", "on", "1", "1.5", "0x1f", "1e3", "12:30:45", ".inf", ".nan", "2024-01-02",
-		"-", "--", "---", "...", "- a", "--plan-dir=$(workspaces.plan.path)", "a: b", "a:", "a #b", "#a", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`",
-		"{a}", "[a]", "a, b", "'", "''", "\"", "it's", "a\nb", "a\n", "\n", "\ta", "a\tb", "a\\b", "\x00", "\x7f", "\u0085", "\u00a0", "\u2028", "\ufeff", "🚀", "\ufffd",
+		"", " ", "a", "a ", " a", "yes", "No", "NULL", "~", "true", "y", "on", "1", "1.5", "0x1f", "1e3", "12:30:45", ".inf",
+		".nan", "2024-01-02",
+		"-", "--", "---", "...", "- a", "--plan-dir=$(workspaces.plan.path)", "a: b", "a:", "a #b", "#a", "&a", "*a", "!a",
+		"|", ">", "%a", "@a", "`a`",
+		"{a}", "[a]", "a, b", "'", "''", "\"", "it's", "a\nb", "a\n", "\n", "\ta", "a\tb", "a\\b", "\x00", "\x7f", "\u0085",
+		"\u00a0", "\u2028", "\ufeff", "🚀", "\ufffd",
 		"=", "<<", "?", "? a", ":a", "$(a)", "/bin:x", "0b1", "0o7", "+1", "1_000", "null", "Off", "a~", "e3", "E", "N",
 	} {
-		sameForAllReaders(t, map[string]any{"k": s, "list": []any{s, []any{s}, map[string]any{"in": s}}, "map": map[string]any{s: s}})
+		sameForAllReaders(t, map[string]any{"k": s, "list": []any{s, []any{s}, map[string]any{"in": s}},
+			"map": map[string]any{s: s}})
 	}
 }
 

@@ -164,7 +164,8 @@ func (c *axesOf) exclude(i int, p spec.PartialPoint) {
 			return
 		}
 		if match[a] = c.grid.axes[a].find(v); match[a] < 0 {
-			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "%s is not a value of axis %q, so this excludes nothing", v.key, entry.Path))
+			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "%s is not a value of axis %q, so this excludes nothing",
+				v.key, entry.Path))
 			return
 		}
 	}
@@ -207,7 +208,8 @@ func (c *axesOf) include(i int, p spec.PartialPoint) {
 			return
 		}
 		if ax := c.grid.axes[a]; ax.path == atTarget && ax.find(v) < 0 {
-			c.problems.Add(problem.At(c.exp.File, entry.Value, place, "no cluster %q; list it in spec.%s and exclude the points you do not want", v.key, atTarget))
+			c.problems.Add(problem.At(c.exp.File, entry.Value, place,
+				"no cluster %q; list it in spec.%s and exclude the points you do not want", v.key, atTarget))
 			return
 		}
 		digits = append(digits, make([]int, len(c.grid.axes)-len(digits))...)

@@ -75,7 +75,8 @@ func BenchmarkPlanDeepAxes(b *testing.B) {
 		list[i] = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(i), Line: 1}
 	}
 	exp.Spec.Matrix.Axes = []spec.AxisDecl{
-		{Path: "overrides.runtime.env.A", Key: list[0], Values: list}, {Path: "overrides.runtime.env.B", Key: list[0], Values: list},
+		{Path: "overrides.runtime.env.A", Key: list[0], Values: list},
+		{Path: "overrides.runtime.env.B", Key: list[0], Values: list},
 	}
 	exp.Spec.Overrides.Scale = spec.ScaleOverrides{}
 	points := 0

@@ -24,7 +24,9 @@ func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, e
 	}
 	p.checkEngine(profile, d, where)
 	if image := d.SchedulerImage; image != "" && !where.Mode(d.Mode).Scheduler && p.fromOverrides("images.scheduler") {
-		p.problems.Add(p.locate(profile, "images.scheduler", "%q cannot apply: deployment_profile %q has no endpoint picker (%s/%s)", image, profile.Metadata.Name, d.Platform, d.Mode))
+		p.problems.Add(p.locate(profile, "images.scheduler",
+			"%q cannot apply: deployment_profile %q has no endpoint picker (%s/%s)", image, profile.Metadata.Name, d.Platform,
+			d.Mode))
 	}
 	if profiling := p.spec("execution").Execution.Profiling; profiling != nil && profiling.Enabled && !where.Profiling {
 		p.problems.Add(p.exp.Problem("spec.execution.profiling",
@@ -41,7 +43,8 @@ func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentS
 			"engine %q runs only on platform %s, but deployment_profile %q is for %s",
 			engine.Kind, p.platforms.WithAnyEngine(), profile.Metadata.Name, d.Platform))
 	case (engine.Kind == kindTriton || engine.Kind == kindTGI) && len(d.Runtime.VLLMArgs) > 0:
-		p.problems.Add(p.locate(profile, "runtime.vllm_args", "engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", engine.Kind, d.Runtime.VLLMArgs))
+		p.problems.Add(p.locate(profile, "runtime.vllm_args",
+			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", engine.Kind, d.Runtime.VLLMArgs))
 	case engine.Kind == kindCommand && len(engine.Command) == 0:
 		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", engine.Kind))
 	}
@@ -110,7 +113,8 @@ func (p *point) unpinned(n *pinner) problem.List {
 		return nil
 	}
 	for _, name := range n.unpinned {
-		found := p.exp.Problem("spec.pins.require", "%s is not pinned; add it to spec.pins, to the image lock, or use --pin", name)
+		found := p.exp.Problem("spec.pins.require", "%s is not pinned; add it to spec.pins, to the image lock, or use --pin",
+			name)
 		found.Warning = n.pins.Require == "warn"
 		problems.Add(found)
 	}

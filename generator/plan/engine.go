@@ -53,7 +53,8 @@ func simOf(s *spec.Sim) *runplan.Sim {
 	}
 	sim := &runplan.Sim{
 		TTFT: duration(s.TTFT), TTFTStdev: duration(s.TTFTStdev), ITL: duration(s.ITL), ITLStdev: duration(s.ITLStdev),
-		MaxNumSeqs: deref(s.MaxNumSeqs), MaxModelLen: deref(s.MaxModelLen), Seed: deref(s.Seed), FailureRate: deref(s.FailureRate),
+		MaxNumSeqs: deref(s.MaxNumSeqs), MaxModelLen: deref(s.MaxModelLen), Seed: deref(s.Seed),
+		FailureRate:       deref(s.FailureRate),
 		PrefillTokensPerS: deref(s.PrefillTokensPerS), DecodeTokensPerS: deref(s.DecodeTokensPerS),
 		KVTokens: deref(s.KVTokens), PrefixCache: deref(s.PrefixCache),
 		Startup: duration(s.Startup), NotReady: duration(s.NotReady),

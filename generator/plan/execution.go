@@ -11,7 +11,8 @@ import (
 // phasesOf says which parts of a run happen. An existing endpoint is neither made nor removed, and only a release name
 // says what to ask Prometheus for. Engines without model files have nothing to download.
 func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
-	phases := runplan.Phases{Download: s.Download, Deploy: s.Deploy, Benchmark: s.Benchmark, Collect: s.Collect, Cleanup: s.Cleanup}
+	phases := runplan.Phases{Download: s.Download, Deploy: s.Deploy, Benchmark: s.Benchmark, Collect: s.Collect,
+		Cleanup: s.Cleanup}
 	if !servesFiles(d.Engine.Kind) {
 		phases.Download = false
 	}
@@ -25,7 +26,8 @@ func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
 func executionOf(e spec.Execution, ttl *int64) runplan.Execution {
 	out := runplan.Execution{VerifyCompletions: e.VerifyCompletions, OnInvalid: e.OnInvalid, TTLSeconds: ttl}
 	if e.Profiling != nil && e.Profiling.Enabled {
-		out.Profiling = &runplan.Profiling{CallRanges: orElse(strings.Join(strings.Fields(e.Profiling.CallRanges), ""), "100-150"), IdleSeconds: e.Profiling.IdleSeconds}
+		out.Profiling = &runplan.Profiling{CallRanges: orElse(strings.Join(strings.Fields(e.Profiling.CallRanges), ""),
+			"100-150"), IdleSeconds: e.Profiling.IdleSeconds}
 	}
 	return out
 }
@@ -42,7 +44,8 @@ func sloOf(s *spec.SLO) *runplan.SLO {
 		}
 	}
 	if g := s.Goodput; g != nil {
-		out.Goodput = &runplan.Goodput{Min: g.Min, TTFT: runplan.Duration(g.TTFT), TPOT: runplan.Duration(g.TPOT), E2E: runplan.Duration(g.E2E)}
+		out.Goodput = &runplan.Goodput{Min: g.Min, TTFT: runplan.Duration(g.TTFT), TPOT: runplan.Duration(g.TPOT),
+			E2E: runplan.Duration(g.E2E)}
 	}
 	return out
 }
@@ -52,7 +55,8 @@ func limitsOf(l *spec.Latency) map[string]runplan.Duration {
 		return nil
 	}
 	limits := map[string]runplan.Duration{}
-	for statistic, d := range map[string]time.Duration{"mean": l.Mean, "p50": l.P50, "p90": l.P90, "p95": l.P95, "p99": l.P99} {
+	for statistic, d := range map[string]time.Duration{"mean": l.Mean, "p50": l.P50, "p90": l.P90, "p95": l.P95,
+		"p99": l.P99} {
 		if d > 0 {
 			limits[statistic] = runplan.Duration(d)
 		}

@@ -27,7 +27,8 @@ func Expand(exp *spec.Experiment, cat *spec.Catalogue, opt Options) (*Matrix, pr
 		return nil, problems
 	}
 	if n := g.size; n > tooMany {
-		return nil, problem.List{exp.Problem("spec.matrix", "the product of the axes has more than %d combinations; remove values", tooMany)}
+		return nil, problem.List{exp.Problem("spec.matrix",
+			"the product of the axes has more than %d combinations; remove values", tooMany)}
 	}
 	g.thin()
 	s, problems := newSource(exp, cat, g)
@@ -56,7 +57,9 @@ func (m *Matrix) literalAxes() (problems problem.List) {
 			taker.Tree("", withoutNames(map[string]any{last: v.data}))
 		}
 		if len(taker.Taken) > 0 && len(ax.values) > 1 {
-			problems.Add(m.exp.Problem(ax.place, "an axis must not contain literal credentials; put each into a Secret, and list references to the Secrets"))
+			problems.Add(
+				m.exp.Problem(ax.place,
+					"an axis must not contain literal credentials; put each into a Secret, and list references to the Secrets"))
 		}
 	}
 	return problems
@@ -90,7 +93,9 @@ func (m *Matrix) outOfReach() (problems problem.List) {
 	}
 	for s := range m.r.variants("target_cluster") {
 		if target := s.TargetCluster; target.Kubeconfig != "" && target.KubeconfigSecret == "" {
-			problems.Add(m.exp.Problem("spec.target_cluster.kubeconfig", "%q is a file on this machine, which a submitted run cannot read; put it into a Secret and name the Secret in kubeconfig_secret", target.Kubeconfig))
+			problems.Add(m.exp.Problem("spec.target_cluster.kubeconfig",
+				"%q is a file on this machine, which a submitted run cannot read; put it into a Secret and name the Secret in "+
+					"kubeconfig_secret", target.Kubeconfig))
 		}
 	}
 	return problems

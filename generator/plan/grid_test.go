@@ -32,7 +32,8 @@ func TestEveryCombinationIsNamedOnce(t *testing.T) {
 }
 
 func TestZippedAxesAdvanceTogether(t *testing.T) {
-	g := &grid{axes: []*axis{{product: 3}, {product: 2}, {product: 3}}, dims: []dimension{{axes: []int{0, 2}, size: 3}, {axes: []int{1}, size: 2}}}
+	g := &grid{axes: []*axis{{product: 3}, {product: 2}, {product: 3}},
+		dims: []dimension{{axes: []int{0, 2}, size: 3}, {axes: []int{1}, size: 2}}}
 	g.size = combinations(g.dims)
 	digits := make([]int, 3)
 	var got [][3]int
@@ -40,7 +41,8 @@ func TestZippedAxesAdvanceTogether(t *testing.T) {
 		g.point(i, digits)
 		got = append(got, [3]int(digits))
 	}
-	if want := [][3]int{{0, 0, 0}, {0, 1, 0}, {1, 0, 1}, {1, 1, 1}, {2, 0, 2}, {2, 1, 2}}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := [][3]int{{0, 0, 0}, {0, 1, 0}, {1, 0, 1}, {1, 1, 1}, {2, 0, 2},
+		{2, 1, 2}}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -54,7 +54,8 @@ func (l *layers) apply(profile *spec.DeploymentSpec) *spec.DeploymentSpec {
 	d.Runtime.Image = strongest(l, "images.runtime", d.Runtime.Image, o.Images.Runtime, m.Images.Runtime)
 	d.SchedulerImage = strongest(l, "images.scheduler", d.SchedulerImage, o.Images.Scheduler, m.Images.Scheduler)
 	d.Runtime.Replicas = strongest(l, "scale.replicas", d.Runtime.Replicas, o.Scale.Replicas, m.Scale.Replicas)
-	d.Runtime.TensorParallelism = strongest(l, "scale.tensor_parallelism", d.Runtime.TensorParallelism, o.Scale.TensorParallelism, m.Scale.TensorParallelism)
+	d.Runtime.TensorParallelism = strongest(l, "scale.tensor_parallelism", d.Runtime.TensorParallelism,
+		o.Scale.TensorParallelism, m.Scale.TensorParallelism)
 	where.Override(&d.Block, l.platform())
 	l.pods(&d.Runtime)
 	d.Runtime.VLLMArgs = l.arguments(d.Runtime.VLLMArgs)

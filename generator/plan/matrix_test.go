@@ -114,7 +114,10 @@ spec:
 	}
 	alone := plan("alone", `matrix: {axes: {"load.stages[0].rate": [8]}}`, Options{})
 	matrix := plan("matrix", `matrix: {axes: {"load.stages[0].rate": [2, 8]}}`, Options{})
-	elsewhere := plan("other", "namespace: other\n  target_clusters: [lab-a]\n  queue: {priority: high}\n  mlflow: {experiment: e}\n  matrix: {axes: {\"load.stages[0]\": [{name: x, rate: 8, duration: 10s}]}}", Options{ImagePrefix: "example.com/b", Version: "v9"})
+	elsewhere := plan("other",
+		"namespace: other\n  target_clusters: [lab-a]\n  queue: {priority: high}\n  mlflow: {experiment: e}\n  matrix: "+
+			"{axes: {\"load.stages[0]\": [{name: x, rate: 8, duration: 10s}]}}",
+		Options{ImagePrefix: "example.com/b", Version: "v9"})
 	if matrix[1] != alone[0] || matrix[0] == alone[0] {
 		t.Error("a point of a matrix differs from the same alone")
 	}
@@ -129,7 +132,8 @@ func TestASharedDeploymentHoldsThePointsThatTheMatrixHasAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared, problems := planFile(t, "shared.yaml", data, Options{})
-	apart, more := planFile(t, "apart.yaml", []byte(strings.Replace(string(data), "share_deployment: true", "share_deployment: false", 1)), Options{})
+	apart, more := planFile(t, "apart.yaml", []byte(strings.Replace(string(data), "share_deployment: true",
+		"share_deployment: false", 1)), Options{})
 	if problems.Err() != nil || more.Err() != nil || len(shared) != 2 || len(apart) != 4 {
 		t.Fatalf("%d and %d plans, %v, %v", len(shared), len(apart), problems.Err(), more.Err())
 	}
@@ -157,7 +161,8 @@ func TestRoundsRepeatEveryPoint(t *testing.T) {
 }
 
 func TestALiteralKeyBecomesASecretAndIsInNoPlan(t *testing.T) {
-	text := strings.Replace(layered, "    profile: {kind: concurrent", "    backend: {api_key: sk-very-secret}\n    profile: {kind: concurrent", 1)
+	text := strings.Replace(layered, "    profile: {kind: concurrent",
+		"    backend: {api_key: sk-very-secret}\n    profile: {kind: concurrent", 1)
 	set, problems := spec.LoadBytes(spec.Options{ProfileDirs: []string{"testdata/profiles"}}, "key.yaml", []byte(text))
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
@@ -188,18 +193,22 @@ func TestAnAxisTakesEffectWhateverSectionItIsIn(t *testing.T) {
 		want               []any
 	}{
 		{"the model's name", "model.name", "[acme/tiny-1b, acme/mid-8b]", model, []any{"acme/tiny-1b", "acme/mid-8b"}},
-		{"the whole model", "model", "[{name: acme/tiny-1b}, {name: acme/mid-8b}]", model, []any{"acme/tiny-1b", "acme/mid-8b"}},
+		{"the whole model", "model", "[{name: acme/tiny-1b}, {name: acme/mid-8b}]", model,
+			[]any{"acme/tiny-1b", "acme/mid-8b"}},
 		{"samples", "execution.samples", "[1, 3]", samples, []any{11, 13}},
 		{"the whole execution", "execution", "[{samples: 1}, {samples: 3}]", samples, []any{11, 13}},
-		{"a limit in the whole execution", "execution", "[{timeout: 1h}, {timeout: 2h}]", func(p *runplan.RunPlan) any { return p.Timeouts.Pipeline.D().String() }, []any{"1h17m0s", "2h17m0s"}},
-		{"what an invalid measurement does", "execution.on_invalid", "[mark, fail]", func(p *runplan.RunPlan) any { return p.Execution.OnInvalid }, []any{"mark", "fail"}},
+		{"a limit in the whole execution", "execution", "[{timeout: 1h}, {timeout: 2h}]",
+			func(p *runplan.RunPlan) any { return p.Timeouts.Pipeline.D().String() }, []any{"1h17m0s", "2h17m0s"}},
+		{"what an invalid measurement does", "execution.on_invalid", "[mark, fail]",
+			func(p *runplan.RunPlan) any { return p.Execution.OnInvalid }, []any{"mark", "fail"}},
 		{"all overrides", "overrides", "[{benchmark: {max_seconds: 10}}, {benchmark: {max_seconds: 20}}]",
 			func(p *runplan.RunPlan) any { return p.Measurements[0].Stages[0].Duration.D().String() }, []any{"10s", "20s"}},
 		{"the whole target cluster", "target_cluster", "[{host_aliases: {a: 192.0.2.1}}, {host_aliases: {a: 192.0.2.2}}]",
 			func(p *runplan.RunPlan) any { return p.Target.HostAliases["a"] }, []any{"192.0.2.1", "192.0.2.2"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			text := layered + "  matrix: {axes: {" + row.axis + ": " + row.values + ", mlflow.version: [a, b]}, zip: [[" + row.axis + ", mlflow.version]]}\n"
+			text := layered + "  matrix: {axes: {" + row.axis + ": " + row.values + ", mlflow.version: [a, b]}, zip: [[" +
+				row.axis + ", mlflow.version]]}\n"
 			plans, problems := planFile(t, "axis.yaml", []byte(text), Options{})
 			if err := problems.Err(); err != nil {
 				t.Fatal(err)
@@ -231,7 +240,8 @@ spec:
 		{"execution", "execution: [{share_deployment: false}, {share_deployment: true}]"},
 	} {
 		t.Run("an axis on "+row.name, func(t *testing.T) {
-			plans, problems := planFile(t, "share.yaml", []byte(strings.NewReplacer("AXIS", row.axis, "NAME", row.name).Replace(file)), Options{})
+			plans, problems := planFile(t, "share.yaml", []byte(
+				strings.NewReplacer("AXIS", row.axis, "NAME", row.name).Replace(file)), Options{})
 			if err := problems.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -250,11 +260,13 @@ func TestAnAxisMayNameSecrets(t *testing.T) {
 	for _, axis := range []string{
 		"target_cluster.kubeconfig_secret: [lab-a, lab-b]",
 		"target_cluster: [{kubeconfig_secret: lab-a}, {kubeconfig_secret: lab-b}]",
-		"overrides.runtime.env.HF_TOKEN: [{valueFrom: {secretKeyRef: {name: hub, key: one}}}, {valueFrom: {secretKeyRef: {name: hub, key: two}}}]",
+		"overrides.runtime.env.HF_TOKEN: [{valueFrom: {secretKeyRef: {name: hub, key: one}}}, {valueFrom: " +
+			"{secretKeyRef: {name: hub, key: two}}}]",
 	} {
 		t.Run(axis, func(t *testing.T) {
 			text := layered + "  matrix: {axes: {" + axis + "}}\n"
-			if plans, problems := planFile(t, "secrets.yaml", []byte(text), Options{}); problems.Err() != nil || len(plans) != 2 {
+			if plans, problems := planFile(t, "secrets.yaml", []byte(text), Options{}); problems.Err() != nil ||
+				len(plans) != 2 {
 				t.Errorf("%d plans, %v", len(plans), problems.Err())
 			}
 		})
@@ -271,7 +283,8 @@ spec:
   load: {api: {API}, data: {input: 10, output: 10}, stages: [{rate: RATE, duration: 10s}]}
 ---`
 	var text string
-	for _, p := range [][]string{{"quick", "slo_headers: {ttft: 50ms}", "1"}, {"slow", "slo_headers: {ttft: 2s}", "2"}, {"any", "stream: true", "3"}} {
+	for _, p := range [][]string{{"quick", "slo_headers: {ttft: 50ms}", "1"}, {"slow", "slo_headers: {ttft: 2s}", "2"},
+		{"any", "stream: true", "3"}} {
 		text += strings.NewReplacer("NAME", p[0], "API", p[1], "RATE", p[2]).Replace(file)
 	}
 	text += `
@@ -296,7 +309,8 @@ spec:
 		want      []time.Duration
 	}{
 		{"those that its words name", "", 0, []time.Duration{50 * time.Millisecond, 2 * time.Second, 0}},
-		{"those of the experiment where it has any", "  slo: {goodput: {min: 0.9, ttft: 1s}}\n", time.Second, []time.Duration{time.Second, time.Second, time.Second}},
+		{"those of the experiment where it has any", "  slo: {goodput: {min: 0.9, ttft: 1s}}\n", time.Second,
+			[]time.Duration{time.Second, time.Second, time.Second}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			plans, problems := planFile(t, "own.yaml", []byte(text+row.slo), Options{})

@@ -69,7 +69,9 @@ func (p *point) measure() (measured, problem.List) {
 	if problems.Err() != nil {
 		return out, problems
 	}
-	root, more := p.tree(p.axesThat(func(path spec.Path) bool { return touchesLoad(path) && p.intoSpec(p.at[path.String()]) }), p.digits)
+	root,
+		more := p.tree(p.axesThat(func(path spec.Path) bool { return touchesLoad(path) && p.intoSpec(p.at[path.String()]) }),
+		p.digits)
 	if more.Err() != nil {
 		return out, append(problems, more...)
 	}
@@ -102,7 +104,8 @@ func (p *point) toolMissing(m *runplan.Measurement) problem.List {
 	case m.Runner != tool.RunnerExternal:
 	case p.opt.Submitted:
 		return problem.List{p.exp.Problem("spec.tool_runner",
-			"%s generates the load in local runs only, because there is no image of it; run with --local, or remove tool_runner", m.Tool)}
+			"%s generates the load in local runs only, because there is no image of it; run with --local, or remove tool_runner",
+			m.Tool)}
 	case p.opt.FindTool != nil:
 		if err := p.opt.FindTool(m.Tool, m.Venv); err != nil {
 			return problem.List{p.exp.Problem("spec.tool_runner", "%s", err)}

@@ -35,7 +35,8 @@ func (p *point) metricsOf(m *spec.MetricsProfile, d *spec.DeploymentSpec, plan *
 		queries[name] = replace.Replace(q)
 	}
 	out := &runplan.Metrics{
-		Profile: m.Metadata.Name, PrometheusURL: taker.Address("a part of prometheus_url", m.Spec.PrometheusURL), VerifyTLS: m.Spec.VerifyTLS, Queries: queries,
+		Profile: m.Metadata.Name, PrometheusURL: taker.Address("a part of prometheus_url", m.Spec.PrometheusURL),
+		VerifyTLS: m.Spec.VerifyTLS, Queries: queries,
 		QueryStep: runplan.Duration(m.Spec.QueryStep), QueryTimeout: runplan.Duration(m.Spec.QueryTimeout),
 	}
 	if len(p.questions) >= maxVariants {

@@ -19,7 +19,8 @@ func TestPlaceholders(t *testing.T) {
 	single := platform.Block{Platform: "rhoai", Mode: "isvc"}
 	mounts := platform.Block{Platform: "rhaiis", Runtime: platform.Runtime{
 		HostPaths: []platform.HostPath{{HostPath: "/var/lib/kv.d"}, {HostPath: "/top"}},
-		PVCMounts: []platform.PVCMount{{ClaimName: "a", StorageClass: "nfs"}, {ClaimName: "b", StorageClass: "Rook-block"}, {ClaimName: "c"}},
+		PVCMounts: []platform.PVCMount{{ClaimName: "a", StorageClass: "nfs"}, {ClaimName: "b", StorageClass: "Rook-block"},
+			{ClaimName: "c"}},
 	}}
 	existing := &runplan.Endpoint{MetricsRelease: "live"}
 	for _, row := range []struct {
@@ -33,19 +34,26 @@ func TestPlaceholders(t *testing.T) {
 		{"the release of an existing endpoint is known", plain, existing, "$release", "live"},
 		{"plain servers are matched by release", plain, nil, "$modelserver_pod_regex", ".*$release.*"},
 		{"plain servers have no scheduler", plain, nil, "$scheduler_pod_regex $scheduler_endpoint_regex", "a^ a^"},
-		{"llm-d has new names", guided, nil, "$modelserver_pod_regex $scheduler_pod_regex", "ms-$release-.* gaie-$release-epp.*"},
+		{"llm-d has new names", guided, nil, "$modelserver_pod_regex $scheduler_pod_regex",
+			"ms-$release-.* gaie-$release-epp.*"},
 		{"llm-d below 0.6 has old names", old, existing, "$modelserver_pod_regex $scheduler_pod_regex", ".*live.* .*live.*"},
-		{"an LLM service has a router", service, existing, "$scheduler_pod_regex $scheduler_endpoint_regex", ".*live.*router-scheduler.* metrics"},
+		{"an LLM service has a router", service, existing, "$scheduler_pod_regex $scheduler_endpoint_regex",
+			".*live.*router-scheduler.* metrics"},
 		{"isvc has none", single, nil, "$scheduler_pod_regex", "a^"},
-		{"host paths and their parents, longest first", mounts, nil, "$hostpath_mount_regex", `^(/var/lib/kv[.]d|/var/lib|/top)$`},
+		{"host paths and their parents, longest first", mounts, nil, "$hostpath_mount_regex",
+			`^(/var/lib/kv[.]d|/var/lib|/top)$`},
 		{"claims", mounts, nil, "$runtime_pvc_regex $ceph_pvc_regex", "^(a|b|c)$ ^(b|c)$"},
-		{"the pool of Ceph where a claim may lie there", mounts, nil, "$ceph_pool_regex", ".*(cephfs|cephfilesystem|filesystem).*|.*[-_.]data[0-9]*.*"},
+		{"the pool of Ceph where a claim may lie there", mounts, nil, "$ceph_pool_regex",
+			".*(cephfs|cephfilesystem|filesystem).*|.*[-_.]data[0-9]*.*"},
 		{"no such mounts match nothing", plain, nil, "$hostpath_mount_regex $runtime_pvc_regex $ceph_pool_regex", "a^ a^ a^"},
-		{"the longest name is replaced first", plain, nil, "$hostpath_filesystem_exclude_regex", "tmpfs|overlay|squashfs|proc|sysfs|devtmpfs|cgroup2"},
+		{"the longest name is replaced first", plain, nil, "$hostpath_filesystem_exclude_regex",
+			"tmpfs|overlay|squashfs|proc|sysfs|devtmpfs|cgroup2"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			plan := &runplan.RunPlan{Target: runplan.Target{Namespace: "perf"}, Deployment: runplan.Deployment{Endpoint: row.endpoint}}
-			if got := strings.NewReplacer(placeholders(&spec.DeploymentSpec{Block: row.d}, platform.All().Named(row.d.Platform), plan)...).Replace(row.in); got != row.want {
+			plan := &runplan.RunPlan{Target: runplan.Target{Namespace: "perf"},
+				Deployment: runplan.Deployment{Endpoint: row.endpoint}}
+			if got := strings.NewReplacer(placeholders(&spec.DeploymentSpec{Block: row.d}, platform.All().Named(row.d.Platform),
+				plan)...).Replace(row.in); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
@@ -62,7 +70,8 @@ func TestLiterally(t *testing.T) {
 
 func TestVersionLabels(t *testing.T) {
 	deployment := func(platform, version, ref, kind, image string) runplan.Deployment {
-		return runplan.Deployment{Platform: platform, Mode: "raw-vllm", PlatformVersion: version, RepoRef: ref, Engine: runplan.Engine{Kind: kind, Image: image}}
+		return runplan.Deployment{Platform: platform, Mode: "raw-vllm", PlatformVersion: version, RepoRef: ref,
+			Engine: runplan.Engine{Kind: kind, Image: image}}
 	}
 	for _, row := range []struct {
 		name   string
@@ -94,13 +103,21 @@ func TestEngineDefaults(t *testing.T) {
 		d    spec.DeploymentSpec
 		want runplan.Engine
 	}{
-		{"vllm", spec.DeploymentSpec{Block: image}, runplan.Engine{Kind: "vllm", Image: "i:1", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"isvc", spec.DeploymentSpec{Block: platform.Block{Platform: "rhoai", Mode: "isvc"}}, runplan.Engine{Kind: "vllm", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"triton", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "triton"}}, runplan.Engine{Kind: "triton", Port: 8000, HealthPath: "/v2/health/ready", MetricsPath: "/metrics", MetricsPort: 8002}},
-		{"tgi", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "tgi"}}, runplan.Engine{Kind: "tgi", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"sim takes no server image", spec.DeploymentSpec{Block: image, Engine: &spec.Engine{Kind: "sim"}}, runplan.Engine{Kind: "sim", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", Sim: &runplan.Sim{}}},
-		{"command takes a free port", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "command", Command: []string{"x"}}}, runplan.Engine{Kind: "command", Command: []string{"x"}, HealthPath: "/health", MetricsPath: "/metrics"}},
-		{"what is written wins", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "sglang", Port: &port, HealthPath: "/up", MetricsPath: "/m"}}, runplan.Engine{Kind: "sglang", Port: 9000, HealthPath: "/up", MetricsPath: "/m"}},
+		{"vllm", spec.DeploymentSpec{Block: image}, runplan.Engine{Kind: "vllm", Image: "i:1", Port: 8000,
+			HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"isvc", spec.DeploymentSpec{Block: platform.Block{Platform: "rhoai", Mode: "isvc"}},
+			runplan.Engine{Kind: "vllm", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"triton", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "triton"}},
+			runplan.Engine{Kind: "triton", Port: 8000, HealthPath: "/v2/health/ready", MetricsPath: "/metrics",
+				MetricsPort: 8002}},
+		{"tgi", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "tgi"}},
+			runplan.Engine{Kind: "tgi", Port: 8080, HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"sim takes no server image", spec.DeploymentSpec{Block: image, Engine: &spec.Engine{Kind: "sim"}},
+			runplan.Engine{Kind: "sim", Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", Sim: &runplan.Sim{}}},
+		{"command takes a free port", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "command", Command: []string{"x"}}},
+			runplan.Engine{Kind: "command", Command: []string{"x"}, HealthPath: "/health", MetricsPath: "/metrics"}},
+		{"what is written wins", spec.DeploymentSpec{Engine: &spec.Engine{Kind: "sglang", Port: &port, HealthPath: "/up",
+			MetricsPath: "/m"}}, runplan.Engine{Kind: "sglang", Port: 9000, HealthPath: "/up", MetricsPath: "/m"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := engineOf(&row.d, platform.All().Named(row.d.Platform)); !reflect.DeepEqual(got, row.want) {

@@ -47,7 +47,8 @@ func (n *pinner) apply(p *runplan.RunPlan) {
 	if n.used.Require == "none" {
 		n.used.Require = ""
 	}
-	if used := n.used; len(used.Images)+len(used.ModelRevisions)+len(used.Repos)+len(used.Datasets) > 0 || used.Require != "" {
+	if used := n.used; len(used.Images)+len(used.ModelRevisions)+len(used.Repos)+len(used.Datasets) > 0 ||
+		used.Require != "" {
 		p.Pins = &used
 	}
 }

@@ -82,24 +82,29 @@ func TestWhoPinsAnImage(t *testing.T) {
 }
 
 func TestModelAndDatasetPinsAreUsedAndRecorded(t *testing.T) {
-	const commit, sum = "0123456789abcdef0123456789abcdef01234567", "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
-	p := planPinned(t, `{model_revisions: {acme/tiny-1b: `+commit+`, acme/other: `+commit+`}, datasets: {"https://data.example/trace.jsonl": `+sum+`}}`, Options{})
+	const commit, sum = "0123456789abcdef0123456789abcdef01234567",
+		"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
+	p := planPinned(t, `{model_revisions: {acme/tiny-1b: `+commit+`, acme/other: `+commit+
+		`}, datasets: {"https://data.example/trace.jsonl": `+sum+`}}`, Options{})
 	if p.Deployment.Model.Revision != commit || p.Measurements[0].Data.Trace.SHA256 != sum {
 		t.Errorf("revision %q, trace %+v", p.Deployment.Model.Revision, p.Measurements[0].Data.Trace)
 	}
-	want := &runplan.Pins{ModelRevisions: map[string]string{"acme/tiny-1b": commit}, Datasets: map[string]string{"https://data.example/trace.jsonl": sum}}
+	want := &runplan.Pins{ModelRevisions: map[string]string{"acme/tiny-1b": commit},
+		Datasets: map[string]string{"https://data.example/trace.jsonl": sum}}
 	if !reflect.DeepEqual(p.Pins, want) {
 		t.Errorf("recorded %+v, want what was used", p.Pins)
 	}
 }
 
 func TestRequireWarnNamesEveryLooseName(t *testing.T) {
-	plans, problems := planFile(t, "pinned.yaml", []byte(strings.ReplaceAll(pinned, "PINS", "{require: warn}")), Options{ImagePrefix: "example.com/bflow", Version: "v1"})
+	plans, problems := planFile(t, "pinned.yaml", []byte(strings.ReplaceAll(pinned, "PINS", "{require: warn}")),
+		Options{ImagePrefix: "example.com/bflow", Version: "v1"})
 	if len(plans) != 1 || problems.Err() != nil {
 		t.Fatalf("%d plans, %v", len(plans), problems.Err())
 	}
 	text := problems.Error()
-	for _, want := range []string{"image vllm/vllm-openai:v0.23.0 is not pinned", "model acme/tiny-1b is", "dataset https://data.example/trace.jsonl is", "image example.com/bflow/load-gen:v1 is"} {
+	for _, want := range []string{"image vllm/vllm-openai:v0.23.0 is not pinned", "model acme/tiny-1b is",
+		"dataset https://data.example/trace.jsonl is", "image example.com/bflow/load-gen:v1 is"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no warning %q in:\n%s", want, text)
 		}
@@ -108,11 +113,14 @@ func TestRequireWarnNamesEveryLooseName(t *testing.T) {
 
 func TestTaskImages(t *testing.T) {
 	lock := Lock{"load-gen": "example.com/l@" + sumA}
-	if got := planPinned(t, "{}", Options{Lock: lock}).Images; !reflect.DeepEqual(got, map[string]string{"load-gen": "example.com/l@" + sumA}) {
+	if got := planPinned(t, "{}", Options{Lock: lock}).Images; !reflect.DeepEqual(got,
+		map[string]string{"load-gen": "example.com/l@" + sumA}) {
 		t.Errorf("from the lock: %v", got)
 	}
-	got := planPinned(t, "{}", Options{Lock: lock, ImagePrefix: "mirror.example/b/", Version: "v1", Pins: map[string]string{"mirror.example/b/collect:v1": sumB}}).Images
-	if got["load-gen"] != "mirror.example/b/load-gen:v1" || got["collect"] != "mirror.example/b/collect:v1@"+sumB || len(got) != 5 {
+	got := planPinned(t, "{}", Options{Lock: lock, ImagePrefix: "mirror.example/b/", Version: "v1",
+		Pins: map[string]string{"mirror.example/b/collect:v1": sumB}}).Images
+	if got["load-gen"] != "mirror.example/b/load-gen:v1" || got["collect"] != "mirror.example/b/collect:v1@"+sumB ||
+		len(got) != 5 {
 		t.Errorf("from the prefix: %v", got)
 	}
 }

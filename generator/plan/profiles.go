@@ -49,7 +49,8 @@ func (s *source) metricsProfile(digits []int) (*spec.MetricsProfile, problem.Lis
 }
 
 // varied returns profile with the values that a point has on axes. Load has reported the warnings of profiles.
-func varied[T any](s *source, profile *T, doc *spec.Doc, axes, digits []int, decode func(*spec.Doc, *yaml.Node) (*T, problem.List)) (*T, problem.List) {
+func varied[T any](s *source, profile *T, doc *spec.Doc, axes, digits []int,
+	decode func(*spec.Doc, *yaml.Node) (*T, problem.List)) (*T, problem.List) {
 	if len(axes) == 0 {
 		return profile, nil
 	}

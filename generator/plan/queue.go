@@ -35,8 +35,8 @@ func (p *point) queueOf(q *spec.Queue, cluster spec.ClusterAt, plan *runplan.Run
 	return out, err
 }
 
-// targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one. Of several the
-// controller chooses when the run is queued.
+// targetOf is the cluster of a plan: the entry of target_clusters, else target_cluster, else the own one. Of several
+// the controller chooses when the run is queued.
 func targetOf(s *spec.ExperimentSpec, cluster spec.ClusterAt, namespace string) runplan.Target {
 	t := runplan.Target{
 		Name: "local", Namespace: orElse(cluster.Namespace, namespace),

@@ -95,7 +95,8 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 		return nil
 	}
 	d := p.layers().apply(&profile.Spec)
-	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Experiment: p.exp.Metadata.Name, Labels: p.exp.Metadata.Labels}
+	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Experiment: p.exp.Metadata.Name,
+		Labels: p.exp.Metadata.Labels}
 	p.deploy(plan, profile, d, loads[0].needs)
 	if p.problems.Err() != nil {
 		return nil
@@ -161,7 +162,9 @@ func (p *point) objectives(plan *runplan.RunPlan, loads []measured) {
 	}
 	for i := range plan.Measurements {
 		if slo := plan.Objectives(i); searches(&plan.Measurements[i]) && (slo == nil || slo.Goodput == nil) {
-			p.problems.Add(p.exp.Problem("spec", "a search needs slo.goodput, which defines the requests that count as good, such as {min: 0.95, ttft: 500ms}"))
+			p.problems.Add(
+				p.exp.Problem("spec",
+					"a search needs slo.goodput, which defines the requests that count as good, such as {min: 0.95, ttft: 500ms}"))
 		}
 	}
 }
@@ -207,6 +210,7 @@ func (p *point) bound(plan *runplan.RunPlan) {
 		sum = saturate.Plus(sum, d.D())
 	}
 	if sum > limit {
-		p.problems.Add(p.exp.Warning("spec.execution.timeout", "the load alone takes %s, but the run times out after %s; raise execution.timeout", sum, limit))
+		p.problems.Add(p.exp.Warning("spec.execution.timeout",
+			"the load alone takes %s, but the run times out after %s; raise execution.timeout", sum, limit))
 	}
 }

@@ -37,7 +37,8 @@ spec:
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if want := len(names[spec.KindDeployment]) * len(names[spec.KindBenchmark]) * len(names[spec.KindMetrics]); len(plans) != want || want < 100 {
+	if want := len(names[spec.KindDeployment]) * len(names[spec.KindBenchmark]) * len(names[spec.KindMetrics]); len(
+		plans) != want || want < 100 {
 		t.Errorf("%d plans of %d", len(plans), want)
 	}
 }

@@ -32,7 +32,8 @@ type source struct {
 }
 
 func newSource(exp *spec.Experiment, cat *spec.Catalogue, g *grid) (*source, problem.List) {
-	s := &source{grid: g, cat: cat, at: map[string]int{}, paths: make([]spec.Path, len(g.axes)), sections: map[string]*variants[*spec.Experiment]{}}
+	s := &source{grid: g, cat: cat, at: map[string]int{}, paths: make([]spec.Path, len(g.axes)),
+		sections: map[string]*variants[*spec.Experiment]{}}
 	for i, a := range g.axes {
 		s.at[a.path] = i
 		s.paths[i], _ = spec.ParsePath(a.path) // newGrid has parsed it
@@ -70,7 +71,8 @@ func (s *source) base(exp *spec.Experiment) (*spec.Experiment, problem.List) {
 	if !s.changesTree() {
 		return exp, nil
 	}
-	root, err := spec.With(exp.Root, spec.Path{{Key: "spec"}, {Key: "matrix"}}, &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
+	root, err := spec.With(exp.Root, spec.Path{{Key: "spec"}, {Key: "matrix"}},
+		&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
 	var problems problem.List
 	for i, a := range s.axes {
 		n := s.baseNode(exp, i)
@@ -163,7 +165,8 @@ func (s *source) tree(axes []int, digits []int) (*yaml.Node, problem.List) {
 }
 
 // replaced returns root with the values of a point on the given axes, each at the place that path names.
-func (s *source) replaced(file string, root *yaml.Node, axes, digits []int, at func(spec.Path) spec.Path) (*yaml.Node, problem.List) {
+func (s *source) replaced(file string, root *yaml.Node, axes, digits []int,
+	at func(spec.Path) spec.Path) (*yaml.Node, problem.List) {
 	for _, a := range axes {
 		n := s.axes[a].values[digits[a]].node
 		if n == nil {

@@ -194,7 +194,9 @@ func (m *Matrix) tooLarge() problem.List {
 	}
 	limit := m.r.opt.maxPoints()
 	if m.repeats() > limit/points {
-		return problem.List{m.exp.Problem("spec.matrix", "%d points x %d repeats are more than %d runs; remove values or raise --max-points", points, m.repeats(), limit)}
+		return problem.List{
+			m.exp.Problem("spec.matrix", "%d points x %d repeats are more than %d runs; remove values or raise --max-points",
+				points, m.repeats(), limit)}
 	}
 	return nil
 }

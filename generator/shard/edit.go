@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// edit changes one place of a document: Path leads there by keys and indexes, Value is what stands there then. Without a
-// value the key goes.
+// edit changes one place of a document: Path leads there by keys and indexes, Value is what stands there then. Without
+// a value the key goes.
 type edit struct {
 	Path  []any
 	Value any

@@ -15,7 +15,8 @@ import (
 func makePoint(n int) Point {
 	plan := fmt.Sprintf(`{"digest":"%064x","index":%d,"list":[{"a":1.50,"n":%d},{"b":null}],"same":"<&>"}`, n, n, n%7)
 	run := fmt.Sprintf(`{"metadata":{"labels":{"l":"%d"}},"spec":{"status":"PipelineRunPending"}}`, n)
-	return Point{About: About{Name: fmt.Sprint("p-m", n), Lane: []string{"a", "b"}[n%2], Expected: time.Duration(n) * time.Second},
+	return Point{About: About{Name: fmt.Sprint("p-m", n), Lane: []string{"a", "b"}[n%2],
+		Expected: time.Duration(n) * time.Second},
 		Plan: canonical(plan), Run: canonical(run)}
 }
 
@@ -133,9 +134,11 @@ func TestDamageIsFound(t *testing.T) {
 	}{
 		{"a piece is missing", func(p []Piece) []Piece { return p[:len(p)-1] }, "not in its place"},
 		{"pieces are swapped", func(p []Piece) []Piece { p[0], p[1] = p[1], p[0]; return p }, "not in its place"},
-		{"another matrix", func(p []Piece) []Piece { p[0].Header.Root = strings.Repeat("0", 64); return p }, "another matrix"},
+		{"another matrix", func(p []Piece) []Piece { p[0].Header.Root = strings.Repeat("0", 64); return p },
+			"another matrix"},
 		{"another content", func(p []Piece) []Piece { p[0].Packed = p[1].Packed; return p }, "does not match its content"},
-		{"another version", func(p []Piece) []Piece { p[0].Header.Schema = "bflow.points/9"; return p }, "another version of bflow"},
+		{"another version", func(p []Piece) []Piece { p[0].Header.Schema = "bflow.points/9"; return p },
+			"another version of bflow"},
 		{"no gzip", func(p []Piece) []Piece { p[0].Packed = []byte("x"); return p }, "EOF"},
 		{"nothing", func([]Piece) []Piece { return nil }, "not all of them"},
 	} {

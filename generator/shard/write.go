@@ -53,11 +53,14 @@ func (w *Writer) seal() error {
 		return err
 	}
 	if p.packed.Len() <= w.limit {
-		w.pieces = append(w.pieces, Piece{Header: Header{Count: len(p.points), Sums: []string{p.sum()}}, Packed: p.packed.Bytes()})
+		w.pieces = append(w.pieces, Piece{Header: Header{Count: len(p.points), Sums: []string{p.sum()}},
+			Packed: p.packed.Bytes()})
 		return nil
 	}
 	if len(p.points) == 1 {
-		return fmt.Errorf("packing point %s: it has %d bytes when compressed, more than the %d of a piece; give it fewer stages or measurements",
+		return fmt.Errorf(
+			"packing point %s: it has %d bytes when compressed, more than the %d of a piece; give it fewer stages or "+
+				"measurements",
 			p.points[0].Name, p.packed.Len(), w.limit)
 	}
 	half := len(p.points) / 2

@@ -69,7 +69,8 @@ func (c *Catalogue) Metrics(name string, from *Doc, at string) (*MetricsProfile,
 }
 
 // find decodes a profile at first sight. Its problems come back every time: the caller lists each profile once.
-func find[T any](c *Catalogue, kind, name string, from *Doc, at string, decode func(*Doc, *yaml.Node) (*T, problem.List)) (*T, problem.List) {
+func find[T any](c *Catalogue, kind, name string, from *Doc, at string,
+	decode func(*Doc, *yaml.Node) (*T, problem.List)) (*T, problem.List) {
 	e := c.entries[profileID{kind, name}]
 	if e == nil {
 		return nil, problem.List{from.Problem(at, "%s", c.missing(kind, name))}
@@ -85,7 +86,8 @@ func find[T any](c *Catalogue, kind, name string, from *Doc, at string, decode f
 // missing is the sentence for a name that the catalogue lacks.
 func (c *Catalogue) missing(kind, name string) string {
 	var known []string
-	for _, id := range slices.SortedFunc(maps.Keys(c.entries), func(a, b profileID) int { return cmp.Compare(a.name, b.name) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(c.entries),
+		func(a, b profileID) int { return cmp.Compare(a.name, b.name) }) {
 		if id.kind == kind {
 			known = append(known, id.name)
 		}
@@ -108,7 +110,8 @@ type tree map[profileID]*entry
 func (t tree) add(id profileID, d Doc) problem.List {
 	if first, ok := t[id]; ok {
 		n := first.doc.Pos("metadata.name")
-		return problem.List{d.Problem("metadata.name", "duplicate %s %q, first at %s:%d:%d", id.kind, id.name, first.doc.File, n.Line, n.Column)}
+		return problem.List{d.Problem("metadata.name", "duplicate %s %q, first at %s:%d:%d", id.kind, id.name, first.doc.File,
+			n.Line, n.Column)}
 	}
 	t[id] = &entry{doc: d}
 	return nil

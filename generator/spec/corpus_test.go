@@ -13,8 +13,9 @@ func makeDocument(kind, fragment string) string {
 	needs := map[string][]string{
 		KindExperiment: {"model: {name: acme/tiny-1b}", "deployment_profile: plain", "benchmark_profile: chat"},
 		KindDeployment: {"platform: rhaiis", "mode: raw-vllm"},
-		KindBenchmark:  {"guidellm: {profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}"},
-		KindMetrics:    {"prometheus_url: https://prom.example:9091"},
+		KindBenchmark: {
+			"guidellm: {profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_requests, count: 10}]}"},
+		KindMetrics: {"prometheus_url: https://prom.example:9091"},
 	}[kind]
 	lines := strings.Split(strings.TrimRight(fragment, "\n"), "\n")
 	own := map[string]bool{}
@@ -38,7 +39,8 @@ func makeDocument(kind, fragment string) string {
 
 // shippedFS is a small catalogue that the rows refer to.
 func shippedFS() fstest.MapFS {
-	text := makeDocument(KindDeployment, "runtime: {image: acme/vllm:1}") + "---\n" + makeDocument(KindBenchmark, "tool: guidellm")
+	text := makeDocument(KindDeployment, "runtime: {image: acme/vllm:1}") + "---\n" +
+		makeDocument(KindBenchmark, "tool: guidellm")
 	text = strings.Replace(strings.Replace(text, "{name: t}", "{name: plain}", 1), "{name: t}", "{name: chat}", 1)
 	metrics := strings.Replace(makeDocument(KindMetrics, "verify_tls: no"), "{name: t}", "{name: detailed}", 1)
 	return fstest.MapFS{"all.yaml": {Data: []byte(text)}, "deep/er/metrics.yaml": {Data: []byte(metrics)}}

@@ -68,7 +68,8 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 		return
 	}
 	if first := seen[f.place][0]; first != nil {
-		d.report(key, "duplicate key %q, first in another spelling at %s:%d:%d", key.Value, d.doc.File, first.Line, first.Column)
+		d.report(key, "duplicate key %q, first in another spelling at %s:%d:%d", key.Value, d.doc.File, first.Line,
+			first.Column)
 		seen[f.place][1] = value
 		return
 	}

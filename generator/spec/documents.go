@@ -46,7 +46,8 @@ func DecodeMetrics(d *Doc, root *yaml.Node) (*MetricsProfile, problem.List) {
 func LoadReportMetrics(name string, data []byte) (*ReportMetrics, problem.List) {
 	roots, found := parse(name, data)
 	if len(roots) != 1 {
-		found.Add(problem.Problem{File: name, Text: "want one document with title and metrics, found " + scalar.Plain(float64(len(roots)))})
+		found.Add(problem.Problem{File: name, Text: "want one document with title and metrics, found " +
+			scalar.Plain(float64(len(roots)))})
 		return nil, found
 	}
 	var r ReportMetrics
@@ -73,7 +74,10 @@ func decodeInto(d *Doc, root *yaml.Node, v reflect.Value, own *Doc) problem.List
 func unrelated(found, rules problem.List) problem.List {
 	decoded := found.Errors()
 	for _, r := range rules {
-		if !slices.ContainsFunc(decoded, func(p problem.Problem) bool { return nested(p.Path, r.Path) || nested(r.Path, p.Path) }) {
+		if !slices.ContainsFunc(decoded, func(p problem.Problem) bool {
+			return nested(p.Path, r.Path) ||
+				nested(r.Path, p.Path)
+		}) {
 			found.Add(r)
 		}
 	}

@@ -34,7 +34,8 @@ spec: {platform: kubernetes, mode: plain}
 	// Output:
 	// sweep.yaml:7:23: spec.deployment_profile: no DeploymentProfile named "plian"; closest: "plain" (1 in the catalogue)
 	// sweep.yaml:9:15: spec.load.stages[0].rat: unknown field "rat" (did you mean "rate"?)
-	// sweep.yaml:9:33: spec.load.stages[0].duration: want a duration with a unit (h, m, s, ms), found "90"; did you mean "90s"?
+	// sweep.yaml:9:33: spec.load.stages[0].duration: want a duration with a unit (h, m, s, ms), found "90"; did you mean
+	// "90s"?
 }
 
 func ExampleExplain() {

@@ -93,13 +93,17 @@ func (s *ExperimentSpec) checkClusters() (out problem.Findings) {
 		out.Add("target_clusters", "target_clusters excludes target_cluster; keep one")
 	}
 	if several && (c.KubeconfigSecret != "" || c.Kubeconfig != "") {
-		out.Add("target_cluster", "any_of and selector choose among targets of the hub, which has their credentials; remove kubeconfig_secret and kubeconfig")
+		out.Add("target_cluster",
+			"any_of and selector choose among targets of the hub, which has their credentials; remove kubeconfig_secret "+
+				"and kubeconfig")
 	}
 	for i, name := range c.AnyOf {
 		at := "target_cluster.any_of[" + strconv.Itoa(i) + "]"
 		switch {
 		case name == "local":
-			out.Add(at, "the hub itself cannot be one choice among others, because its runs generate their load differently; list it in target_clusters")
+			out.Add(at,
+				"the hub itself cannot be one choice among others, because its runs generate their load differently; list it "+
+					"in target_clusters")
 		case slices.Contains(c.AnyOf[:i], name):
 			out.Add(at, "duplicate target %q", name)
 		}
@@ -138,7 +142,8 @@ func (e *Experiment) checkModelKeys() (out problem.List) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Spec.ModelOverrides)) {
 		if !slices.Contains(models, name) {
-			out.Add(e.Warning("spec.model_overrides"+bracketed(name), "no point has model %q, so these overrides have no effect", name))
+			out.Add(e.Warning("spec.model_overrides"+bracketed(name), "no point has model %q, so these overrides have no effect",
+				name))
 		}
 	}
 	return out

@@ -15,20 +15,25 @@ func TestExplain(t *testing.T) {
 		want       Explanation
 	}{
 		{"a list of objects", "experiment.spec.load.stages.rate",
-			Explanation{Type: "number or list of number", Unit: "requests/s", Range: "above 0", Meaning: "open loop: requests per second, independent of the server's speed"}},
+			Explanation{Type: "number or list of number", Unit: "requests/s", Range: "above 0",
+				Meaning: "open loop: requests per second, independent of the server's speed"}},
 		{"a default that the loader fills in", "experiment.spec.execution.timeout",
 			Explanation{Type: "duration", Default: "3h", Unit: "duration: h, m, s, ms", Meaning: "timeout of the whole run"}},
 		{"a default that is resolved later", "Experiment.spec.namespace",
-			Explanation{Type: "text", Default: "benchflow", Range: "at most 63 lower-case letters, digits and inner -", Meaning: "namespace of all objects; overrides the profile's"}},
+			Explanation{Type: "text", Default: "benchflow", Range: "at most 63 lower-case letters, digits and inner -",
+				Meaning: "namespace of all objects; overrides the profile's"}},
 		{"the account of the pods of a run", "experiment.spec.service_account",
 			Explanation{Type: "text", Default: contract.AccountRunner, Range: "a name of lower-case letters, digits, - and .",
 				Meaning: "service account of the pipeline pods, not of the model pods; on a cluster it must be labelled for runs"}},
 		{"an axis", "experiment.spec.overrides.scale.replicas",
 			Explanation{Type: "integer or list of integer", Range: "at least 1", Axis: true, Meaning: "number of model pods"}},
 		{"an alias and an enum", "deploymentprofile.spec.runtime.pvc_mounts[0].access_mode",
-			Explanation{Type: "text or list of text", Aliases: []string{"access_mode"}, Values: []string{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"}, Meaning: "access modes of a created claim"}},
+			Explanation{Type: "text or list of text", Aliases: []string{"access_mode"},
+				Values:  []string{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"},
+				Meaning: "access modes of a created claim"}},
 		{"a key of a map", "experiment.spec.overrides.runtime.env.SEED",
-			Explanation{Type: "text or secretKeyRef", Meaning: "environment variables, merged by name; an empty value removes the variable"}},
+			Explanation{Type: "text or secretKeyRef",
+				Meaning: "environment variables, merged by name; an empty value removes the variable"}},
 		{"overrides of a model", "experiment.spec.model_overrides.x.rhoai.enable_auth",
 			Explanation{Type: "boolean", Meaning: "sets options.enable_auth"}},
 		{"a Kubernetes type", "deploymentprofile.spec.runtime.tolerations.operator",
@@ -49,15 +54,18 @@ func TestExplain(t *testing.T) {
 
 func TestExplainListsTheFieldsBelow(t *testing.T) {
 	e, err := Explain("experiment.spec.load.stages")
-	if err != nil || len(e.Fields) < 10 || e.Fields[0] != (FieldBrief{Name: "name", Type: "text", Meaning: "name of the stage in reports"}) {
+	first := FieldBrief{Name: "name", Type: "text", Meaning: "name of the stage in reports"}
+	if err != nil || len(e.Fields) < 10 || e.Fields[0] != first {
 		t.Errorf("got %+v, %v", e, err)
 	}
 }
 
 func TestExplainingAnUnknownFieldGivesAHint(t *testing.T) {
 	for path, want := range map[string]string{
-		"experiment.spec.lod":       `explaining "experiment.spec.lod": experiment.spec.lod: unknown field "lod" (did you mean "load"?)`,
-		"experimnt.spec":            `explaining "experimnt.spec": unknown kind "experimnt", want one of experiment, deploymentprofile, benchmarkprofile, metricsprofile, reportmetrics`,
+		"experiment.spec.lod": `explaining "experiment.spec.lod": experiment.spec.lod: unknown field "lod" (did ` +
+			`you mean "load"?)`,
+		"experimnt.spec": `explaining "experimnt.spec": unknown kind "experimnt", want one of experiment, ` +
+			`deploymentprofile, benchmarkprofile, metricsprofile, reportmetrics`,
 		"experiment.spec.queue.a.b": `explaining "experiment.spec.queue.a.b": experiment.spec.queue.a: unknown field "a"`,
 		"":                          `reading path "": want a dotted path such as load.stages[0].rate`,
 	} {

@@ -29,7 +29,8 @@ func (l *loader) parseFlags() []setting {
 			continue
 		}
 		if lost := replacedBy(out, f); lost != nil {
-			l.found.Add(problem.Problem{File: "--set " + text, Text: "spec." + f.named.String() + ": it removes what --set " + lost.text + " sets; keep one of them"})
+			l.found.Add(problem.Problem{File: "--set " + text,
+				Text: "spec." + f.named.String() + ": it removes what --set " + lost.text + " sets; keep one of them"})
 			continue
 		}
 		out = append(out, f)
@@ -37,8 +38,8 @@ func (l *loader) parseFlags() []setting {
 	return out
 }
 
-// replacedBy returns the setting before f that f would take away where one of them makes an axis: a later value wins, but
-// two lists of one value are meant to be one, and of an axis nothing is lost unsaid.
+// replacedBy returns the setting before f that f would take away where one of them makes an axis: a later value wins,
+// but two lists of one value are meant to be one, and of an axis nothing is lost unsaid.
 func replacedBy(before []setting, f setting) *setting {
 	i := slices.IndexFunc(before, func(s setting) bool {
 		list := s.value.Kind == yaml.SequenceNode || f.value.Kind == yaml.SequenceNode
@@ -63,7 +64,8 @@ func (l *loader) parseFlag(text string) (setting, string) {
 	if unknown != "" {
 		return setting{}, "spec." + p.String() + ": " + unknown
 	}
-	f := setting{path: append(Path{{Key: "spec"}}, p...), named: p, text: text, value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
+	f := setting{path: append(Path{{Key: "spec"}}, p...), named: p, text: text,
+		value: &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}}
 	roots, found := parse("", []byte(value))
 	if err := found.Err(); err != nil || len(roots) > 1 {
 		return setting{}, "spec." + p.String() + ": want a YAML value: " + found.Error()

@@ -77,8 +77,9 @@ func (d *Doc) spellAxis(f setting) {
 	}
 }
 
-// yieldAxes takes the axes at and below f's path away, and puts f's value into every value of an axis above it: taken says
-// that there is one, whose values stand in place of what the file has there. An axis that then varies nothing is none.
+// yieldAxes takes the axes at and below f's path away, and puts f's value into every value of an axis above it: taken
+// says that there is one, whose values stand in place of what the file has there. An axis that then varies nothing is
+// none.
 func (d *Doc) yieldAxes(f setting) (taken bool, out problem.List) {
 	at := inMatrix("axes")
 	axes := Get(d.Root, at)

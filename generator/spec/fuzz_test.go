@@ -43,7 +43,8 @@ func FuzzLoad(f *testing.F) {
 			if err != nil {
 				t.Fatalf("writing what was loaded: %v", err)
 			}
-			if _, found := LoadBytes(Options{Shipped: shipped}, "again.yaml", text); found.Errors() != nil && refersOnlyToShipped(e) {
+			if _, found := LoadBytes(Options{Shipped: shipped}, "again.yaml", text); found.Errors() != nil &&
+				refersOnlyToShipped(e) {
 				t.Fatalf("what loads must load again, got\n%s\nfor\n%s", found.Error(), text)
 			}
 		}

@@ -13,8 +13,9 @@ import (
 func TestHostileFilesEndSoon(t *testing.T) {
 	spec := header + "spec:\n"
 	for name, text := range map[string]string{
-		"many unknown keys":       spec + numbered("  %:\n", 4900, strings.Repeat("x", 200)),
-		"many wrong entries":      spec + "  overrides: {runtime: {tolerations: [" + strings.Repeat("{a: b}, ", 999) + "{}]}}\n",
+		"many unknown keys": spec + numbered("  %:\n", 4900, strings.Repeat("x", 200)),
+		"many wrong entries": spec + "  overrides: {runtime: {tolerations: [" + strings.Repeat("{a: b}, ", 999) +
+			"{}]}}\n",
 		"deep lists":              spec + "  a: " + strings.Repeat("[", 1<<19),
 		"deep mappings":           spec + "  a: " + strings.Repeat("{a: ", 1<<17),
 		"aliases that double":     spec + "  a0: &a0 [x, x]\n  all: {z: 1" + doubling(2000) + "}\n",

@@ -39,8 +39,8 @@ func (l *loader) folder(dir string) {
 	}
 }
 
-// isYAML reports whether an entry of a folder is a file to read, by itself or by a link. A pipe and a device, which may have
-// no end, are nobody's profile; a link to nowhere is told of when it is read.
+// isYAML reports whether an entry of a folder is a file to read, by itself or by a link. A pipe and a device, which may
+// have no end, are nobody's profile; a link to nowhere is told of when it is read.
 func isYAML(fsys fs.FS, name string, e fs.DirEntry) bool {
 	if e.IsDir() || path.Ext(name) != ".yaml" {
 		return false
@@ -52,7 +52,8 @@ func isYAML(fsys fs.FS, name string, e fs.DirEntry) bool {
 // file reads every document of one file.
 func (l *loader) file(name string, data []byte) {
 	if n := l.documents(name, data, func(string) bool { return true }); n == 0 {
-		l.found.Add(problem.Problem{File: name, Text: "want a document with apiVersion, kind, metadata and spec, found nothing"})
+		l.found.Add(
+			problem.Problem{File: name, Text: "want a document with apiVersion, kind, metadata and spec, found nothing"})
 	}
 }
 
@@ -93,7 +94,8 @@ func (l *loader) header(d *Doc, kind string) bool {
 	near := nearKinds(kind)
 	switch {
 	case d.Root.Kind != yaml.MappingNode:
-		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s", scalar.Found(d.Root)))
+		l.found.Add(problem.At(d.File, d.Root, "", "want a mapping with apiVersion, kind, metadata and spec, found %s",
+			scalar.Found(d.Root)))
 	case ourKind(kind):
 		return true
 	case kind == "":

@@ -29,7 +29,8 @@ func kubernetesWords(t reflect.Type) []string {
 // kubernetesRequired reports whether a field of a Kubernetes struct must be there: those without omitempty. The
 // handlers of a probe are exempt, because a probe in a file is a patch.
 func kubernetesRequired(parent reflect.Type, tag string) bool {
-	return kubernetes(parent) && !strings.HasSuffix(parent.Name(), "Action") && !strings.Contains(tag, "omit") && !strings.Contains(tag, "inline")
+	return kubernetes(parent) && !strings.HasSuffix(parent.Name(), "Action") && !strings.Contains(tag, "omit") &&
+		!strings.Contains(tag, "inline")
 }
 
 func kubernetes(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), "k8s.io/") }

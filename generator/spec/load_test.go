@@ -34,29 +34,46 @@ func TestOwnExampleLoads(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	good := makeDocument(KindExperiment, "namespace: perf")
 	for _, row := range []struct{ name, text, want string }{
-		{"several documents of any kind", good + "---\n" + strings.Replace(makeDocument(KindDeployment, "gateway: istio"), "{name: t}", "{name: extra}", 1) + "---\n", ""},
+		{"several documents of any kind", good + "---\n" + strings.Replace(makeDocument(KindDeployment, "gateway: istio"),
+			"{name: t}", "{name: extra}", 1) + "---\n", ""},
 		{"the other spelling of the version", strings.Replace(good, "benchflow.io", "bflow.dev", 1), ""},
-		{"no version is a warning", strings.Replace(good, "apiVersion: benchflow.io/v1alpha1\n", "", 1), "t.yaml:1:1: apiVersion: apiVersion is missing; write benchflow.io/v1alpha1"},
-		{"another version", strings.Replace(good, "v1alpha1", "v2", 1), `t.yaml:1:13: apiVersion: want "benchflow.io/v1alpha1" or "bflow.dev/v1alpha1", found "benchflow.io/v2"`},
-		{"the spelling of old plans", strings.Replace(good, "apiVersion", "api_version", 1), `t.yaml:1:1: api_version: unknown field "api_version" (did you mean "apiVersion"?)`},
-		{"a kind is required", strings.Replace(good, "kind: Experiment\n", "", 1), "t.yaml:1:1: kind: required field is missing; want one of Experiment, DeploymentProfile, BenchmarkProfile, MetricsProfile, RunPlan"},
-		{"a kind with a typo", strings.Replace(good, "Experiment", "Experimnet", 1), `t.yaml:2:7: kind: unknown kind "Experimnet" (did you mean "Experiment"?)`},
-		{"another kind", strings.Replace(good, "Experiment", "Pod", 1), `t.yaml:2:7: kind: unknown kind "Pod", want one of Experiment, DeploymentProfile, BenchmarkProfile, MetricsProfile, RunPlan`},
-		{"a name is required", strings.Replace(good, "{name: t}", "{}", 1), "t.yaml:3:11: metadata.name: required field is missing"},
+		{"no version is a warning", strings.Replace(good, "apiVersion: benchflow.io/v1alpha1\n", "", 1),
+			"t.yaml:1:1: apiVersion: apiVersion is missing; write benchflow.io/v1alpha1"},
+		{"another version", strings.Replace(good, "v1alpha1", "v2", 1),
+			`t.yaml:1:13: apiVersion: want "benchflow.io/v1alpha1" or "bflow.dev/v1alpha1", found "benchflow.io/v2"`},
+		{"the spelling of old plans", strings.Replace(good, "apiVersion", "api_version", 1),
+			`t.yaml:1:1: api_version: unknown field "api_version" (did you mean "apiVersion"?)`},
+		{"a kind is required", strings.Replace(good, "kind: Experiment\n", "", 1),
+			"t.yaml:1:1: kind: required field is missing; want one of Experiment, DeploymentProfile, BenchmarkProfile, " +
+				"MetricsProfile, RunPlan"},
+		{"a kind with a typo", strings.Replace(good, "Experiment", "Experimnet", 1),
+			`t.yaml:2:7: kind: unknown kind "Experimnet" (did you mean "Experiment"?)`},
+		{"another kind", strings.Replace(good, "Experiment", "Pod", 1),
+			`t.yaml:2:7: kind: unknown kind "Pod", want one of Experiment, DeploymentProfile, BenchmarkProfile, ` +
+				`MetricsProfile, RunPlan`},
+		{"a name is required", strings.Replace(good, "{name: t}", "{}", 1),
+			"t.yaml:3:11: metadata.name: required field is missing"},
 		{"a numeric name is text", strings.Replace(good, "{name: t}", "{name: 42, labels: {team: search}}", 1), ""},
-		{"labels are legal", strings.Replace(good, "{name: t}", "{name: t, labels: {team: a b}}", 1), `t.yaml:3:36: metadata.labels.team: want at most 63 letters, digits, and inner -, _ or ., found "a b"`},
-		{"a document is a mapping", "[1, 2]", "t.yaml:1:1: want a mapping with apiVersion, kind, metadata and spec, found a list"},
+		{"labels are legal", strings.Replace(good, "{name: t}", "{name: t, labels: {team: a b}}", 1),
+			`t.yaml:3:36: metadata.labels.team: want at most 63 letters, digits, and inner -, _ or ., found "a b"`},
+		{"a document is a mapping", "[1, 2]",
+			"t.yaml:1:1: want a mapping with apiVersion, kind, metadata and spec, found a list"},
 		{"a spec is a mapping", header + "spec: 5\n", `t.yaml:4:7: spec: want a mapping, found "5"`},
 		{"an empty file", "# nothing\n", "t.yaml: want a document with apiVersion, kind, metadata and spec, found nothing"},
-		{"a profile without a name", "apiVersion: benchflow.io/v1alpha1\nkind: MetricsProfile\nmetadata: {}\nspec: {prometheus_url: \"https://x.example\"}\n", "t.yaml:3:11: metadata.name: required field is missing"},
-		{"syntax ends a file, what came before is still read", header + "spec: {zebra: 1}\n---\na: [\n", "t.yaml:4:7: spec.deployment_profile: required field is missing\n" +
-			"t.yaml:4:7: spec.model: required field is missing\nt.yaml:4:7: spec.benchmark_profile: required field is missing; name a BenchmarkProfile or write a load block\n" +
-			"t.yaml:4:8: spec.zebra: unknown field \"zebra\"\nt.yaml:7:1: reading YAML: did not find expected node content"},
+		{"a profile without a name",
+			"apiVersion: benchflow.io/v1alpha1\nkind: MetricsProfile\nmetadata: {}\nspec: {prometheus_url: " +
+				"\"https://x.example\"}\n", "t.yaml:3:11: metadata.name: required field is missing"},
+		{"syntax ends a file, what came before is still read", header + "spec: {zebra: 1}\n---\na: [\n",
+			"t.yaml:4:7: spec.deployment_profile: required field is missing\n" +
+				"t.yaml:4:7: spec.model: required field is missing\nt.yaml:4:7: spec.benchmark_profile: required field is " +
+				"missing; name a BenchmarkProfile or write a load block\n" +
+				"t.yaml:4:8: spec.zebra: unknown field \"zebra\"\nt.yaml:7:1: reading YAML: did not find expected node content"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, found := LoadBytes(Options{Shipped: shippedFS(), CheckAll: true}, "t.yaml", []byte(row.text))
 			for _, want := range strings.Split(row.want, "\n") {
-				if !strings.Contains(found.Error(), want) || row.want == "" && len(found) > 0 || strings.Count(found.Error(), "\n") != strings.Count(row.want, "\n") {
+				if !strings.Contains(found.Error(), want) || row.want == "" && len(found) > 0 ||
+					strings.Count(found.Error(), "\n") != strings.Count(row.want, "\n") {
 					t.Fatalf("got\n%s\nwant\n%s", found.Error(), row.want)
 				}
 			}
@@ -72,14 +89,21 @@ func TestLimits(t *testing.T) {
 		queries += "q" + scalar.Plain(float64(i)) + ": x, "
 	}
 	for _, row := range []struct{ name, kind, fragment, want string }{
-		{"a file of more than 1 MiB", KindExperiment, "# " + strings.Repeat("x", 1<<20), "t.yaml: want a file of at most 1 MiB, found 1048742 bytes"},
+		{"a file of more than 1 MiB", KindExperiment, "# " + strings.Repeat("x", 1<<20),
+			"t.yaml: want a file of at most 1 MiB, found 1048742 bytes"},
 		{"nesting of 40 levels is fine", KindBenchmark, "guidellm: " + nested, ""},
 		{"nesting of 41 levels", KindBenchmark, "guidellm: {a: " + nested + "}", "want at most 40 levels of nesting"},
-		{"a list of 1001", KindBenchmark, "guidellm: {a: " + many + "}", "t.yaml:5:17: spec.guidellm.a: want at most 1000 entries, found 1001"},
-		{"10,000 values that aliases make", KindBenchmark, "guidellm: {a: &a [" + strings.Repeat("1,", 900) + "1], b: &b [*a, *a, *a, *a], c: [*b, *b, *b]}", "want at most 10000 values in a document after alias expansion; this is one more"},
-		{"aliases that double each time", KindBenchmark, "guidellm: {a0: &a0 [x, x]" + doubling(60) + "}", "want at most 10000 values in a document after alias expansion; this is one more"},
+		{"a list of 1001", KindBenchmark, "guidellm: {a: " + many + "}",
+			"t.yaml:5:17: spec.guidellm.a: want at most 1000 entries, found 1001"},
+		{"10,000 values that aliases make", KindBenchmark,
+			"guidellm: {a: &a [" + strings.Repeat("1,", 900) + "1], b: &b [*a, *a, *a, *a], c: [*b, *b, *b]}",
+			"want at most 10000 values in a document after alias expansion; this is one more"},
+		{"aliases that double each time", KindBenchmark, "guidellm: {a0: &a0 [x, x]" + doubling(60) + "}",
+			"want at most 10000 values in a document after alias expansion; this is one more"},
 		{"501 queries", KindMetrics, queries + "}", "t.yaml:5:12: spec.queries: want at most 500 entries, found 501"},
-		{"an endpoint-picker configuration of more than 64 KiB", KindDeployment, "platform: llm-d\nmode: inference-scheduling\noptions: {epp_config: \"" + strings.Repeat("x", 65537) + "\"}", "t.yaml:7:25: spec.options.epp_config: want at most 64 KiB, found 65537 bytes"},
+		{"an endpoint-picker configuration of more than 64 KiB", KindDeployment,
+			"platform: llm-d\nmode: inference-scheduling\noptions: {epp_config: \"" + strings.Repeat("x", 65537) + "\"}",
+			"t.yaml:7:25: spec.options.epp_config: want at most 64 KiB, found 65537 bytes"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, found := loadRow(row.kind, row.fragment)
@@ -97,24 +121,28 @@ func TestLimits(t *testing.T) {
 func doubling(n int) string {
 	text := ""
 	for i := range n {
-		text += ", a" + scalar.Plain(float64(i+1)) + ": &a" + scalar.Plain(float64(i+1)) + " [*a" + scalar.Plain(float64(i)) + ", *a" + scalar.Plain(float64(i)) + "]"
+		text += ", a" + scalar.Plain(float64(i+1)) + ": &a" + scalar.Plain(float64(i+1)) + " [*a" + scalar.Plain(float64(i)) +
+			", *a" + scalar.Plain(float64(i)) + "]"
 	}
 	return text
 }
 
 func TestLenientReadingWarnsOfUnknownKeys(t *testing.T) {
-	set, found := LoadBytes(Options{Shipped: shippedFS(), Lenient: true}, "t.yaml", []byte(makeDocument(KindExperiment, "stagse: 1\nnamespace: perf")))
+	set, found := LoadBytes(Options{Shipped: shippedFS(), Lenient: true}, "t.yaml",
+		[]byte(makeDocument(KindExperiment, "stagse: 1\nnamespace: perf")))
 	if err := found.Err(); err != nil || len(found) != 1 || set.Experiments[0].Spec.Namespace != "perf" {
 		t.Fatalf("want one warning, got %v", found)
 	}
-	if want := `t.yaml:5:3: spec.stagse: unknown field "stagse" (did you mean "stages"?); ignored`; found[0].Error() != want {
+	want := `t.yaml:5:3: spec.stagse: unknown field "stagse" (did you mean "stages"?); ignored`
+	if found[0].Error() != want {
 		t.Errorf("got %s\nwant %s", found[0].Error(), want)
 	}
 }
 
 func TestUnreadableFilesAreNamed(t *testing.T) {
 	_, found := Load(Options{ProfileDirs: []string{"testdata/none"}}, "testdata/none.yaml")
-	want := "testdata/none: reading profiles: stat .: no such file or directory\ntestdata/none.yaml: reading file: no such file or directory"
+	want := "testdata/none: reading profiles: stat .: no such file or directory\ntestdata/none.yaml: reading file: " +
+		"no such file or directory"
 	if got := found.Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -129,7 +157,8 @@ func TestAFolderMayHoldOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	set, found := Load(Options{CheckAll: true}, link)
-	if want := link + `/typo.yaml:1:7: kind: unknown kind "Experimnt" (did you mean "Experiment"?)`; found.Error() != want {
+	if want := link +
+		`/typo.yaml:1:7: kind: unknown kind "Experimnt" (did you mean "Experiment"?)`; found.Error() != want {
 		t.Errorf("got %s, want %s", found.Error(), want)
 	}
 	if refs := set.Catalogue.Profiles(); len(refs) != 1 || refs[0].Name != "a" {
@@ -157,7 +186,8 @@ func profile(name, namespace string) string {
 func TestStrongerFoldersHideWeakerProfiles(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(first, "a", "b.yaml"), profile("plain", "first")+"---\n"+profile("two", "first"))
-	write(t, filepath.Join(second, "c.yaml"), profile("two", "second")+"---\n"+profile("three", "second")+"---\nkind: Other\n")
+	write(t, filepath.Join(second, "c.yaml"), profile("two", "second")+"---\n"+profile("three", "second")+
+		"---\nkind: Other\n")
 	write(t, filepath.Join(second, "not-yaml.txt"), "{")
 	exp := makeDocument(KindExperiment, "deployment_profile: [plain, two, three]") + "---\n" + profile("three", "beside")
 	set, found := LoadBytes(Options{Shipped: shippedFS(), ProfileDirs: []string{first, second}}, "t.yaml", []byte(exp))
@@ -184,7 +214,8 @@ func write(t *testing.T, name, text string) {
 
 func TestOneNameTwiceInAFolderIsAnError(t *testing.T) {
 	fs := fstest.MapFS{"a.yaml": {Data: []byte(profile("x", "one"))}, "b.yaml": {Data: []byte(profile("x", "two"))}}
-	_, found := LoadBytes(Options{Shipped: fs, CheckAll: true}, "t.yaml", []byte(profile("y", "z")+"---\n"+profile("y", "z")))
+	_, found := LoadBytes(Options{Shipped: fs, CheckAll: true}, "t.yaml",
+		[]byte(profile("y", "z")+"---\n"+profile("y", "z")))
 	want := `shipped/b.yaml:3:18: metadata.name: duplicate DeploymentProfile "x", first at shipped/a.yaml:3:18` + "\n" +
 		`t.yaml:11:18: metadata.name: duplicate DeploymentProfile "y", first at t.yaml:3:18`
 	if got := found.Error(); got != want {
@@ -210,8 +241,10 @@ func TestAnUnknownProfileNamesTheClosest(t *testing.T) {
 	for _, name := range []string{"tiered-32g", "tiered-64g", "other"} {
 		fs[name+".yaml"] = &fstest.MapFile{Data: []byte(profile(name, "n"))}
 	}
-	_, found := LoadBytes(Options{Shipped: fs}, "sweep.yaml", []byte(makeDocument(KindExperiment, "deployment_profile:\n  - plain\n  - tiered-24g")))
-	want := `sweep.yaml:7:7: spec.deployment_profile[1]: no DeploymentProfile named "tiered-24g"; closest: "tiered-32g", "tiered-64g" (4 in the catalogue)`
+	_, found := LoadBytes(Options{Shipped: fs}, "sweep.yaml",
+		[]byte(makeDocument(KindExperiment, "deployment_profile:\n  - plain\n  - tiered-24g")))
+	want := `sweep.yaml:7:7: spec.deployment_profile[1]: no DeploymentProfile named "tiered-24g"; closest: ` +
+		`"tiered-32g", "tiered-64g" (4 in the catalogue)`
 	if got := found.Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -91,7 +91,9 @@ func (l *loader) finish() (*Set, problem.List) {
 	for id := range l.beside {
 		set.Profiles = append(set.Profiles, Profile{id.kind, id.name})
 	}
-	slices.SortFunc(set.Profiles, func(a, b Profile) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(set.Profiles, func(a, b Profile) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	flags := l.parseFlags()
 	refs := references{catalogue: set.Catalogue, seen: map[profileID]bool{}}
 	for i := range l.experiments {

@@ -21,7 +21,8 @@ type matrixCheck struct {
 // checkMatrix finds paths that do not exist, values that do not fit, axes given twice, and lists that cannot advance
 // together. Paths are rewritten in first spellings, so that package plan can set them.
 func (e *Experiment) checkMatrix() problem.List {
-	m := &matrixCheck{exp: e, dec: &decoder{codec: e.codec, doc: &e.Doc, root: reflect.TypeFor[Experiment]()}, lists: map[string]*yaml.Node{}, zipped: map[string]*yaml.Node{}}
+	m := &matrixCheck{exp: e, dec: &decoder{codec: e.codec, doc: &e.Doc, root: reflect.TypeFor[Experiment]()},
+		lists: map[string]*yaml.Node{}, zipped: map[string]*yaml.Node{}}
 	m.axes()
 	m.zip()
 	for i := range e.Spec.Matrix.Exclude {
@@ -48,8 +49,10 @@ func (m *matrixCheck) axes() {
 			m.dec.report(axis.Key, "target_clusters is an axis of its own; write the list there")
 			continue
 		}
-		if list := Get(m.exp.Root, append(Path{{Key: "spec"}}, p...)); list != nil && list.Kind == yaml.SequenceNode && isAxis(typ) {
-			m.dec.report(axis.Key, "%s is already an axis, at %s:%d:%d; keep one list", axis.Path, m.exp.File, list.Line, list.Column)
+		if list := Get(m.exp.Root, append(Path{{Key: "spec"}}, p...)); list != nil && list.Kind == yaml.SequenceNode &&
+			isAxis(typ) {
+			m.dec.report(axis.Key, "%s is already an axis, at %s:%d:%d; keep one list", axis.Path, m.exp.File, list.Line,
+				list.Column)
 		}
 		if _, twice := m.lists[axis.Path]; twice {
 			m.dec.report(axis.Key, "duplicate axis %s", axis.Path)
@@ -89,7 +92,8 @@ func (m *matrixCheck) path(key *yaml.Node) (p Path, f *field, typ reflect.Type) 
 		m.dec.report(key, "%s", text)
 	case p.String() == "target_clusters":
 		return p, f, reflect.TypeFor[ClusterAt]()
-	case root == reflect.TypeFor[ExperimentSpec]() && (p[0].Key == "matrix" || p[0].Key == "target_clusters" || p[0].Key == "model_overrides"):
+	case root == reflect.TypeFor[ExperimentSpec]() && (p[0].Key == "matrix" || p[0].Key == "target_clusters" ||
+		p[0].Key == "model_overrides"):
 		m.dec.report(key, "%s cannot vary inside a matrix", p[0].Key)
 		return nil, nil, nil
 	case m.entryOfAxis(root, rest):
@@ -150,7 +154,8 @@ func (m *matrixCheck) zipPath(n *yaml.Node, path *string, length int) int {
 	}
 	*path = p.String()
 	list := m.lists[*path]
-	if at := Get(m.exp.Root, append(Path{{Key: "spec"}}, p...)); list == nil && at != nil && at.Kind == yaml.SequenceNode && (isAxis(typ) || *path == "target_clusters") {
+	if at := Get(m.exp.Root, append(Path{{Key: "spec"}}, p...)); list == nil && at != nil &&
+		at.Kind == yaml.SequenceNode && (isAxis(typ) || *path == "target_clusters") {
 		list = at
 	}
 	switch {
@@ -160,7 +165,8 @@ func (m *matrixCheck) zipPath(n *yaml.Node, path *string, length int) int {
 	case m.zipped[*path] != nil:
 		m.dec.report(n, "%s is zipped twice", *path)
 	case length > 0 && length != len(list.Content):
-		m.dec.report(n, "zipped lists must have the same length: %s has %d values, the first %d", *path, len(list.Content), length)
+		m.dec.report(n, "zipped lists must have the same length: %s has %d values, the first %d", *path, len(list.Content),
+			length)
 	}
 	m.zipped[*path] = n
 	if length == 0 {

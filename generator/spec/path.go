@@ -157,7 +157,8 @@ func With(root *yaml.Node, p Path, value *yaml.Node) (*yaml.Node, error) {
 	i := slot(out, p[0])
 	if i < 0 {
 		if p[0].Key != "" {
-			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p[0].Key, Line: value.Line, Column: value.Column})
+			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: p[0].Key, Line: value.Line,
+				Column: value.Column})
 		}
 		i = len(out.Content)
 		out.Content = append(out.Content, nil)

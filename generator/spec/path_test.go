@@ -15,7 +15,8 @@ func TestParsePath(t *testing.T) {
 		{"nothing", "", "", `reading path "": want a dotted path such as load.stages[0].rate`},
 		{"two dots", "a..b", "", `reading path "a..b": want a key before ".b"`},
 		{"a dot at the end", "a.", "", `reading path "a.": want a key before ""`},
-		{"an open bracket", "a[0", "", `reading path "a[0": want an index such as [0] or a quoted key such as ["a.b/c"] at "[0"`},
+		{"an open bracket", "a[0", "",
+			`reading path "a[0": want an index such as [0] or a quoted key such as ["a.b/c"] at "[0"`},
 		{"an open quote", `a["b]`, "", "reading path \"a[\\\"b]\": want a quoted key such as [\"a.b/c\"] at \"[\\\"b]\""},
 		{"text after a bracket", "a[0]b", "", `reading path "a[0]b": want . or [ before "b"`},
 	} {

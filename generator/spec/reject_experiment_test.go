@@ -9,7 +9,8 @@ func wrongExperimentRows() []row {
 			`t.yaml:5:3: spec.stagse: unknown field "stagse" (did you mean "stages"?)`},
 		{"a key in camel case gets a hint",
 			"ttlSecondsAfterFinished: 5",
-			`t.yaml:5:3: spec.ttlSecondsAfterFinished: unknown field "ttlSecondsAfterFinished" (did you mean "ttl_seconds_after_finished"?)`},
+			`t.yaml:5:3: spec.ttlSecondsAfterFinished: unknown field "ttlSecondsAfterFinished" (did you mean ` +
+				`"ttl_seconds_after_finished"?)`},
 		{"a key that nothing resembles gets none",
 			"zebra: 1",
 			`t.yaml:5:3: spec.zebra: unknown field "zebra"`},
@@ -52,7 +53,8 @@ t.yaml:8:10: spec.model.name: required field is missing`},
 			"t.yaml:5:3: spec.benchmark_profile: required field is missing; name a BenchmarkProfile or write a load block"},
 		{"an unknown profile names the closest",
 			"deployment_profile: [plain, plian]",
-			`t.yaml:5:31: spec.deployment_profile[1]: no DeploymentProfile named "plian"; closest: "plain" (1 in the catalogue)`},
+			`t.yaml:5:31: spec.deployment_profile[1]: no DeploymentProfile named "plian"; closest: "plain" (1 in the ` +
+				`catalogue)`},
 		{"an unknown profile far from all",
 			"benchmark_profile: zebra",
 			`t.yaml:5:22: spec.benchmark_profile: no BenchmarkProfile named "zebra" (1 in the catalogue)`},
@@ -103,7 +105,8 @@ t.yaml:8:10: spec.model.name: required field is missing`},
 			"t.yaml:5:24: spec.execution.timeout: want a duration such as 90s or 1h30m, found a list"},
 		{"profiling ranges are a list of ranges",
 			"execution: {profiling: {call_ranges: 100}}",
-			`t.yaml:5:40: spec.execution.profiling.call_ranges: want a comma-separated list of ranges such as 100-150, found "100"`},
+			`t.yaml:5:40: spec.execution.profiling.call_ranges: want a comma-separated list of ranges such as 100-150, ` +
+				`found "100"`},
 		{"a profiling range does not end before it starts, even when it is off",
 			"execution: {profiling: {enabled: false, call_ranges: 150-100}}",
 			`t.yaml:5:56: spec.execution.profiling.call_ranges: range "150-100" ends before it starts`},
@@ -116,7 +119,8 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			`t.yaml:5:26: spec.execution.profiling.call_ranges: with idle_seconds want one count above 0, found ""`},
 		{"two spellings of one key",
 			"execution: {profiling: {call_ranges: 1-2, profiling_ranges: 1-2}}",
-			`t.yaml:5:45: spec.execution.profiling.profiling_ranges: duplicate key "profiling_ranges", first in another spelling at t.yaml:5:27`},
+			`t.yaml:5:45: spec.execution.profiling.profiling_ranges: duplicate key "profiling_ranges", first in another ` +
+				`spelling at t.yaml:5:27`},
 		{"samples are at least one",
 			"execution: {samples: 0}",
 			`t.yaml:5:24: spec.execution.samples: want 1 to 1000, found "0"`},
@@ -128,7 +132,8 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			`t.yaml:5:24: spec.execution.samples: want 1 to 1000, found "1001"`},
 		{"a word gets a hint",
 			"execution: {on_invalid: retyr}",
-			`t.yaml:5:27: spec.execution.on_invalid: want one of "mark", "fail", "retry", found "retyr" (did you mean "retry"?)`},
+			`t.yaml:5:27: spec.execution.on_invalid: want one of "mark", "fail", "retry", found "retyr" (did you mean ` +
+				`"retry"?)`},
 		{"an endpoint is a URL",
 			"target: {base_url: llm.example}",
 			`t.yaml:5:22: spec.target.base_url: want a URL such as https://host:8443, found "llm.example"`},
@@ -137,7 +142,8 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			"t.yaml:5:18: spec.target.path: path needs base_url, the URL of an existing endpoint"},
 		{"a metrics release needs an endpoint",
 			"target: {metrics_release_name: live}",
-			"t.yaml:5:34: spec.target.metrics_release_name: metrics_release_name needs base_url, the URL of an existing endpoint"},
+			"t.yaml:5:34: spec.target.metrics_release_name: metrics_release_name needs base_url, the URL of an existing " +
+				"endpoint"},
 		{"a path is absolute",
 			`target: {base_url: "https://x.example", path: health}`,
 			`t.yaml:5:49: spec.target.path: want an absolute path, found "health"`},
@@ -152,7 +158,8 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			`t.yaml:5:57: spec.target_cluster.host_aliases.a_b/c: want a host name, found "a_b/c"`},
 		{"an image has no blanks or capitals",
 			`overrides: {images: {runtime: ["acme/vllm:1", "Acme/VLLM :1"]}}`,
-			`t.yaml:5:49: spec.overrides.images.runtime[1]: want an image reference such as registry/name:tag, found "Acme/VLLM :1"`},
+			`t.yaml:5:49: spec.overrides.images.runtime[1]: want an image reference such as registry/name:tag, found ` +
+				`"Acme/VLLM :1"`},
 		{"replicas are at least one",
 			"overrides: {scale: {replicas: [2, 0]}}",
 			`t.yaml:5:37: spec.overrides.scale.replicas[1]: want at least 1, found "0"`},
@@ -161,13 +168,18 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			`t.yaml:5:43: spec.overrides.scale.tensor_parallelism: want at least 1, found "-1"`},
 		{"removed keys say so",
 			"overrides: {runtime: {fs_group: 5, supplemental_groups: [1]}}",
-			"t.yaml:5:25: spec.overrides.runtime.fs_group: removed from the format\nt.yaml:5:38: spec.overrides.runtime.supplemental_groups: removed from the format"},
+			"t.yaml:5:25: spec.overrides.runtime.fs_group: removed from the format\nt.yaml:5:38: " +
+				"spec.overrides.runtime.supplemental_groups: removed from the format"},
 		{"keys of the profile cannot be overridden",
 			"overrides: {runtime: {pvc_mounts: [], shared_memory_size: 1Gi, imagePullSecrets: []}}",
-			"t.yaml:5:25: spec.overrides.runtime.pvc_mounts: cannot be overridden; set it in the DeploymentProfile\nt.yaml:5:41: spec.overrides.runtime.shared_memory_size: cannot be overridden; set it in the DeploymentProfile\nt.yaml:5:66: spec.overrides.runtime.imagePullSecrets: cannot be overridden; set it in the DeploymentProfile"},
+			"t.yaml:5:25: spec.overrides.runtime.pvc_mounts: cannot be overridden; set it in the " +
+				"DeploymentProfile\nt.yaml:5:41: spec.overrides.runtime.shared_memory_size: cannot be overridden; set it in " +
+				"the DeploymentProfile\nt.yaml:5:66: spec.overrides.runtime.imagePullSecrets: cannot be overridden; set it in " +
+				"the DeploymentProfile"},
 		{"a null clears and is noted",
 			"overrides: {runtime: {host_paths: null}}",
-			"t.yaml:5:25: spec.overrides.runtime.host_paths: null clears the values of lower precedence; write [] or {} instead"},
+			"t.yaml:5:25: spec.overrides.runtime.host_paths: null clears the values of lower precedence; write [] or {} " +
+				"instead"},
 		{"a list of arguments is a list",
 			"overrides: {runtime: {vllm_args: --a}}",
 			`t.yaml:5:36: spec.overrides.runtime.vllm_args: want a list, found "--a"`},
@@ -179,23 +191,31 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			"t.yaml:5:34: spec.overrides.runtime.env.A: want text, found a list"},
 		{"a label key is legal",
 			"overrides: {runtime: {node_selector: {a//b: c}}}",
-			`t.yaml:5:41: spec.overrides.runtime.node_selector.a//b: want a label key such as pool or example.com/pool, found "a//b"`},
+			`t.yaml:5:41: spec.overrides.runtime.node_selector.a//b: want a label key such as pool or example.com/pool, ` +
+				`found "a//b"`},
 		{"a label value is legal",
 			"overrides: {runtime: {node_selector: {pool: a b}}}",
-			`t.yaml:5:47: spec.overrides.runtime.node_selector.pool: want at most 63 letters, digits, and inner -, _ or ., found "a b"`},
+			`t.yaml:5:47: spec.overrides.runtime.node_selector.pool: want at most 63 letters, digits, and inner -, _ or ., ` +
+				`found "a b"`},
 		{"affinity is strict",
 			"overrides: {runtime: {affinity: {nodeAfinity: {}}}}",
-			`t.yaml:5:36: spec.overrides.runtime.affinity.nodeAfinity: unknown field "nodeAfinity" (did you mean "nodeAffinity"?)`},
+			`t.yaml:5:36: spec.overrides.runtime.affinity.nodeAfinity: unknown field "nodeAfinity" (did you mean ` +
+				`"nodeAffinity"?)`},
 		{"a toleration is strict",
 			"overrides: {runtime: {tolerations: [{key: a, tolerationSeconds: soon}]}}",
 			`t.yaml:5:67: spec.overrides.runtime.tolerations[0].tolerationSeconds: want an integer, found "soon"`},
 		{"words of Kubernetes",
 			"overrides: {runtime: {tolerations: [{operator: Exist, effect: never}]}}",
-			`t.yaml:5:50: spec.overrides.runtime.tolerations[0].operator: want one of "Exists", "Equal", "Lt", "Gt", found "Exist" (did you mean "Exists"?)` + "\n" +
-				`t.yaml:5:65: spec.overrides.runtime.tolerations[0].effect: want one of "NoSchedule", "PreferNoSchedule", "NoExecute", found "never"`},
+			`t.yaml:5:50: spec.overrides.runtime.tolerations[0].operator: want one of "Exists", "Equal", "Lt", "Gt", found ` +
+				`"Exist" (did you mean "Exists"?)` + "\n" +
+				`t.yaml:5:65: spec.overrides.runtime.tolerations[0].effect: want one of "NoSchedule", "PreferNoSchedule", ` +
+				`"NoExecute", found "never"`},
 		{"fields that Kubernetes requires",
-			"overrides: {runtime: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}}}",
-			"t.yaml:5:99: spec.overrides.runtime.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: required field is missing"},
+			"overrides: {runtime: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+				"[{labelSelector: {}}]}}}}",
+			"t.yaml:5:99: " +
+				"spec.overrides.runtime.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: " +
+				"required field is missing"},
 		{"same-node needs a pool",
 			"overrides: {runtime: {placement: {mode: same-node}}}",
 			"t.yaml:5:43: spec.overrides.runtime.placement.mode: same-node needs spread_pool"},
@@ -209,18 +229,22 @@ t.yaml:5:57: spec.execution.profiling.idle_seconds: want at least 1, found "0"`}
 			"overrides: {runtime: {host_paths: [{name: dshm, host_path: /a, mount_path: /b}]}}",
 			`t.yaml:5:45: spec.overrides.runtime.host_paths[0].name: name "dshm" is reserved; choose another`},
 		{"host paths are unique",
-			"overrides: {runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b}, {name: a, host_path: /a, mount_path: /b/}]}}",
+			"overrides: {runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b}, {name: a, host_path: /a, " +
+				"mount_path: /b/}]}}",
 			`t.yaml:5:87: spec.overrides.runtime.host_paths[1].name: duplicate name "a", first in runtime.host_paths[0]
 t.yaml:5:117: spec.overrides.runtime.host_paths[1].mount_path: duplicate mount path "/b/", first in runtime.host_paths[0]`},
 		{"a resource is not set and removed",
 			"overrides: {runtime: {resources: {requests: {cpu: 1}, remove_requests: [memory, cpu]}}}",
-			`t.yaml:5:83: spec.overrides.runtime.resources.remove_requests[1]: "cpu" is set in requests and removed in the same block; keep one`},
+			`t.yaml:5:83: spec.overrides.runtime.resources.remove_requests[1]: "cpu" is set in requests and removed in the ` +
+				`same block; keep one`},
 		{"a quantity is well formed",
 			"overrides: {runtime: {resources: {limits: {memory: 16GB}}}}",
-			`t.yaml:5:54: spec.overrides.runtime.resources.limits.memory: want a quantity above 0 such as 2, 500m or 16Gi, found "16GB"`},
+			`t.yaml:5:54: spec.overrides.runtime.resources.limits.memory: want a quantity above 0 such as 2, 500m or 16Gi, ` +
+				`found "16GB"`},
 		{"a quantity is above zero",
 			"overrides: {runtime: {resources: {limits: {memory: 0}}}}",
-			`t.yaml:5:54: spec.overrides.runtime.resources.limits.memory: want a quantity above 0 such as 2, 500m or 16Gi, found "0"`},
+			`t.yaml:5:54: spec.overrides.runtime.resources.limits.memory: want a quantity above 0 such as 2, 500m or 16Gi, ` +
+				`found "0"`},
 		{"a rate is above zero",
 			"overrides: {benchmark: {rates: [2, 0]}}",
 			`t.yaml:5:38: spec.overrides.benchmark.rates[1]: want a number above 0, found "0"`},
@@ -232,19 +256,24 @@ t.yaml:5:117: spec.overrides.runtime.host_paths[1].mount_path: duplicate mount p
 			`t.yaml:5:40: spec.overrides.benchmark.max_seconds: want at least 1, found "0"`},
 		{"a multiplier is a number",
 			"overrides: {benchmark: {max_requests: x*concurrency}}",
-			`t.yaml:5:41: spec.overrides.benchmark.max_requests: want an integer above 0 or N*concurrency, found "x*concurrency"`},
+			`t.yaml:5:41: spec.overrides.benchmark.max_requests: want an integer above 0 or N*concurrency, found ` +
+				`"x*concurrency"`},
 		{"nothing follows the word concurrency",
 			"overrides: {benchmark: {max_requests: 5*concurrency+1}}",
-			`t.yaml:5:41: spec.overrides.benchmark.max_requests: want an integer above 0 or N*concurrency, found "5*concurrency+1"`},
+			`t.yaml:5:41: spec.overrides.benchmark.max_requests: want an integer above 0 or N*concurrency, found ` +
+				`"5*concurrency+1"`},
 		{"a request type is known",
 			"overrides: {benchmark: {request_type: telepathy}}",
-			`t.yaml:5:41: spec.overrides.benchmark.request_type: want completions, chat, responses, embeddings, messages, triton, tgi, or a path such as /v1/chat/completions, found "telepathy"`},
+			`t.yaml:5:41: spec.overrides.benchmark.request_type: want completions, chat, responses, embeddings, messages, ` +
+				`triton, tgi, or a path such as /v1/chat/completions, found "telepathy"`},
 		{"a model's overrides have no axes",
 			"model_overrides: {acme/tiny-1b: {scale: {replicas: [1, 2]}}}",
-			"t.yaml:5:54: spec.model_overrides.acme/tiny-1b.scale.replicas: want one value, found a list: a model's overrides apply to one point"},
+			"t.yaml:5:54: spec.model_overrides.acme/tiny-1b.scale.replicas: want one value, found a list: a model's " +
+				"overrides apply to one point"},
 		{"a model's overrides follow the same rules",
 			"model_overrides: {acme/tiny-1b: {runtime: {resources: {limits: {cpu: 1}, remove_limits: [cpu]}}}}",
-			`t.yaml:5:92: spec.model_overrides.acme/tiny-1b.runtime.resources.remove_limits[0]: "cpu" is set in limits and removed in the same block; keep one`},
+			`t.yaml:5:92: spec.model_overrides.acme/tiny-1b.runtime.resources.remove_limits[0]: "cpu" is set in limits and ` +
+				`removed in the same block; keep one`},
 		{"a tag that is not YAML's own",
 			"namespace: !secret x",
 			`t.yaml:5:14: spec.namespace: want no tag, found "!secret"`},

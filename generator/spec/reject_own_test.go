@@ -14,7 +14,8 @@ func wrongOwnRows() []row {
 	return []row{
 		{"a tag has no name of a credential",
 			"mlflow: {tags: {team: a, api_key: s3cr}}",
-			`t.yaml:5:28: spec.mlflow.tags.api_key: want a name that does not look like a credential (everybody who can read the tracking server sees the tags), found "api_key"`},
+			`t.yaml:5:28: spec.mlflow.tags.api_key: want a name that does not look like a credential (everybody who can ` +
+				`read the tracking server sees the tags), found "api_key"`},
 		{"an axis path is parsed",
 			"matrix: {axes: {overrides..scale: [1]}}",
 			`t.yaml:5:19: spec.matrix.axes["overrides..scale"]: reading path "overrides..scale": want a key before ".scale"`},
@@ -33,16 +34,19 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			`t.yaml:5:45: spec.matrix.axes["overrides.scale.replicas"]: want a list of at least one value, found "3"`},
 		{"an axis is given once",
 			"overrides: {scale: {replicas: [1, 2]}}\nmatrix: {axes: {overrides.scale.replicas: [3, 4]}}",
-			`t.yaml:6:19: spec.matrix.axes["overrides.scale.replicas"]: overrides.scale.replicas is already an axis, at t.yaml:5:33; keep one list`},
+			`t.yaml:6:19: spec.matrix.axes["overrides.scale.replicas"]: overrides.scale.replicas is already an axis, at ` +
+				`t.yaml:5:33; keep one list`},
 		{"an axis lists a value once",
 			"matrix: {axes: {overrides.scale.replicas: [1, 2, 1]}}",
 			`t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: duplicate entry "1", first at t.yaml:5:46`},
 		{"an axis names known profiles",
 			"matrix: {axes: {deployment_profile: [plain, plan]}}",
-			`t.yaml:5:47: spec.matrix.axes.deployment_profile[1]: no DeploymentProfile named "plan"; closest: "plain" (1 in the catalogue)`},
+			`t.yaml:5:47: spec.matrix.axes.deployment_profile[1]: no DeploymentProfile named "plan"; closest: "plain" (1 ` +
+				`in the catalogue)`},
 		{"an included profile is known",
 			"matrix: {include: [{benchmark_profile: chta}]}",
-			`t.yaml:5:42: spec.matrix.include[0].benchmark_profile: no BenchmarkProfile named "chta"; closest: "chat" (1 in the catalogue)`},
+			`t.yaml:5:42: spec.matrix.include[0].benchmark_profile: no BenchmarkProfile named "chta"; closest: "chat" (1 ` +
+				`in the catalogue)`},
 		{"an axis of axes",
 			"matrix: {axes: {overrides.scale.replicas: [[1, 2]]}}",
 			`t.yaml:5:46: spec.matrix.axes["overrides.scale.replicas"][0]: want one value, found a list`},
@@ -59,11 +63,14 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 				"t.yaml:5:25: spec.matrix.exclude[1]: want a mapping of path to value, found a mapping"},
 		{"one value of an axis is no axis of its own",
 			"model: {name: [acme/tiny-1b]}\nmatrix: {axes: {'model.name[0]': [a, b]}}",
-			`t.yaml:6:19: spec.matrix.axes["model.name[0]"]: model.name[0] is one value of an axis; name the axis itself, model.name`},
+			`t.yaml:6:19: spec.matrix.axes["model.name[0]"]: model.name[0] is one value of an axis; name the axis itself, ` +
+				`model.name`},
 		{"an axis inside of a value of another",
 			"matrix: {axes: {model: [{name: [a, b]}, {name: c}], overrides.scale: [{replicas: [1, 2]}]}}",
-			"t.yaml:5:34: spec.matrix.axes.model[0].name: want one value, found a list: an axis cannot contain another; make it a separate axis\n" +
-				"t.yaml:5:84: spec.matrix.axes[\"overrides.scale\"][0].replicas: want one value, found a list: an axis cannot contain another; make it a separate axis"},
+			"t.yaml:5:34: spec.matrix.axes.model[0].name: want one value, found a list: an axis cannot contain another; " +
+				"make it a separate axis\n" +
+				"t.yaml:5:84: spec.matrix.axes[\"overrides.scale\"][0].replicas: want one value, found a list: an axis cannot " +
+				"contain another; make it a separate axis"},
 		{"the matrix is no axis",
 			"matrix: {axes: {matrix.repeat: [1, 2]}}",
 			`t.yaml:5:19: spec.matrix.axes["matrix.repeat"]: matrix cannot vary inside a matrix`},
@@ -72,16 +79,22 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"t.yaml:6:18: spec.matrix.zip[0]: want at least two paths to advance together, found 1"},
 		{"a zipped path is an axis",
 			"matrix: {zip: [[overrides.scale.replicas, namespace]]}",
-			"t.yaml:5:19: spec.matrix.zip[0][0]: overrides.scale.replicas is not an axis; give it a list, here or in matrix.axes\nt.yaml:5:45: spec.matrix.zip[0][1]: namespace is not an axis; give it a list, here or in matrix.axes"},
+			"t.yaml:5:19: spec.matrix.zip[0][0]: overrides.scale.replicas is not an axis; give it a list, here or in " +
+				"matrix.axes\nt.yaml:5:45: spec.matrix.zip[0][1]: namespace is not an axis; give it a list, here or in " +
+				"matrix.axes"},
 		{"zipped lists have one length",
-			"overrides: {scale: {replicas: [1, 2], tensor_parallelism: [1, 2, 4]}}\nmatrix: {zip: [[overrides.scale.replicas, overrides.scale.tensor_parallelism]]}",
-			"t.yaml:6:45: spec.matrix.zip[0][1]: zipped lists must have the same length: overrides.scale.tensor_parallelism has 3 values, the first 2"},
+			"overrides: {scale: {replicas: [1, 2], tensor_parallelism: [1, 2, 4]}}\nmatrix: {zip: " +
+				"[[overrides.scale.replicas, overrides.scale.tensor_parallelism]]}",
+			"t.yaml:6:45: spec.matrix.zip[0][1]: zipped lists must have the same length: " +
+				"overrides.scale.tensor_parallelism has 3 values, the first 2"},
 		{"a path is zipped once",
-			"overrides: {scale: {replicas: [1, 2], tensor_parallelism: [1, 2]}}\nmatrix: {zip: [[overrides.scale.replicas, overrides.scale.replicas]]}",
+			"overrides: {scale: {replicas: [1, 2], tensor_parallelism: [1, 2]}}\nmatrix: {zip: [[overrides.scale.replicas, " +
+				"overrides.scale.replicas]]}",
 			"t.yaml:6:45: spec.matrix.zip[0][1]: overrides.scale.replicas is zipped twice"},
 		{"an excluded path exists",
 			"matrix: {exclude: [{overrides.scale.replcas: 1}]}",
-			`t.yaml:5:23: spec.matrix.exclude[0]["overrides.scale.replcas"]: unknown field "replcas" (did you mean "replicas"?)`},
+			`t.yaml:5:23: spec.matrix.exclude[0]["overrides.scale.replcas"]: unknown field "replcas" (did you mean ` +
+				`"replicas"?)`},
 		{"an included value fits",
 			"matrix: {include: [{overrides.scale.replicas: x}]}",
 			`t.yaml:5:49: spec.matrix.include[0]["overrides.scale.replicas"]: want an integer, found "x"`},
@@ -110,11 +123,14 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"slo: {goodput: {ttft: 1s}}",
 			"t.yaml:5:18: spec.slo.goodput.min: required field is missing"},
 		{"a key comes from no Secret of bflow's own, such as that of a task that submits",
-			"load: {api: {api_key_secret: {name: bflow-nightly-aggregate-submit, key: token}}, stages: [{rate: 1, duration: 5s}]}",
-			`t.yaml:5:39: spec.load.api.api_key_secret.name: want the name of one of your own Secrets (names that begin with bflow- are reserved), found "bflow-nightly-aggregate-submit"`},
+			"load: {api: {api_key_secret: {name: bflow-nightly-aggregate-submit, key: token}}, stages: [{rate: 1, " +
+				"duration: 5s}]}",
+			`t.yaml:5:39: spec.load.api.api_key_secret.name: want the name of one of your own Secrets (names that begin ` +
+				`with bflow- are reserved), found "bflow-nightly-aggregate-submit"`},
 		{"a kubeconfig comes from no Secret of bflow's own",
 			"target_cluster: {kubeconfig_secret: bflow-nightly-target}",
-			`t.yaml:5:39: spec.target_cluster.kubeconfig_secret: want the name of one of your own Secrets (names that begin with bflow- are reserved), found "bflow-nightly-target"`},
+			`t.yaml:5:39: spec.target_cluster.kubeconfig_secret: want the name of one of your own Secrets (names that ` +
+				`begin with bflow- are reserved), found "bflow-nightly-target"`},
 		{"a load has stages",
 			"load: {data: {input: 5}}",
 			"t.yaml:5:9: spec.load: want stages, sweep or search, found none of them"},
@@ -138,7 +154,8 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"t.yaml:5:41: spec.load.stages[0].burstiness: burstiness needs arrival gamma"},
 		{"a cap needs an open loop",
 			"load: {stages: [{concurrency: 1, max_inflight: 2, duration: 5s}]}",
-			"t.yaml:5:50: spec.load.stages[0].max_inflight: max_inflight needs rate or schedule; concurrency already limits them"},
+			"t.yaml:5:50: spec.load.stages[0].max_inflight: max_inflight needs rate or schedule; concurrency already " +
+				"limits them"},
 		{"on_full needs a cap",
 			"load: {stages: [{rate: 1, on_full: drop, duration: 5s}]}",
 			"t.yaml:5:38: spec.load.stages[0].on_full: on_full needs max_inflight"},
@@ -150,20 +167,25 @@ t.yaml:5:52: spec.matrix.axes["overrides.scale.replicas"][2]: want at least 1, f
 			"t.yaml:5:50: spec.load.stages[0].stop[0].count: required field is missing: kind max_errors needs it"},
 		{"a stop rule is known",
 			"load: {stages: [{rate: 1, duration: 5s, stop: [{kind: max_eror}]}]}",
-			`t.yaml:5:57: spec.load.stages[0].stop[0].kind: want one of "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation", found "max_eror" (did you mean "max_errors"?)`},
+			`t.yaml:5:57: spec.load.stages[0].stop[0].kind: want one of "max_errors", "max_error_rate", ` +
+				`"max_global_error_rate", "over_saturation", found "max_eror" (did you mean "max_errors"?)`},
 		{"a bound of a stage is no rule that ends it early",
 			"load: {stages: [{rate: 1, duration: 5s, stop: [{kind: max_duration}, {kind: max_requests, count: 3}]}]}",
 			`t.yaml:5:57: spec.load.stages[0].stop[0].kind: want one of "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation", found "max_duration"; set duration on the stage
 t.yaml:5:79: spec.load.stages[0].stop[1].kind: want one of "max_errors", "max_error_rate", "max_global_error_rate", "over_saturation", found "max_requests"; set requests on the stage`},
 		{"a stop rule has the numbers of its kind",
 			"load: {stages: [{rate: 1, duration: 5s, stop: [{kind: max_errors, count: 3, rate: 0.5, mode: enforce}]}]}",
-			"t.yaml:5:85: spec.load.stages[0].stop[0].rate: kind max_errors takes no rate; remove it\nt.yaml:5:96: spec.load.stages[0].stop[0].mode: kind max_errors takes no mode; remove it"},
+			"t.yaml:5:85: spec.load.stages[0].stop[0].rate: kind max_errors takes no rate; remove it\nt.yaml:5:96: " +
+				"spec.load.stages[0].stop[0].mode: kind max_errors takes no mode; remove it"},
 		{"a multiple of the load needs one",
-			"load: {stages: [{throughput: true, duration: 5s, max_inflight: 2*concurrency}, {rate: 0.5, requests: 3*concurrency}]}",
+			"load: {stages: [{throughput: true, duration: 5s, max_inflight: 2*concurrency}, {rate: 0.5, requests: " +
+				"3*concurrency}]}",
 			"t.yaml:5:66: spec.load.stages[0].max_inflight: 2*concurrency needs a load value, and there is none\n" +
-				"t.yaml:5:104: spec.load.stages[1].requests: want 1 to 2147483647, found 3*concurrency, which is 0 at a load of 0.5"},
+				"t.yaml:5:104: spec.load.stages[1].requests: want 1 to 2147483647, found 3*concurrency, which is 0 at a load " +
+				"of 0.5"},
 		{"so do prefixes, in every stage",
-			"load: {data: {prefixes: [{count: 2*concurrency, tokens: 5}]}, stages: [{rate: 1, duration: 5s}], sweep: {duration: 5s}}",
+			"load: {data: {prefixes: [{count: 2*concurrency, tokens: 5}]}, stages: [{rate: 1, duration: 5s}], sweep: " +
+				"{duration: 5s}}",
 			"t.yaml:5:36: spec.load.data.prefixes[0].count: 2*concurrency needs a load value, and there is none"},
 		{"a prefix has tokens",
 			"load: {data: {prefixes: [{tokens: 0}]}, stages: [{rate: 1, duration: 5s}]}",
@@ -172,7 +194,8 @@ t.yaml:5:79: spec.load.stages[0].stop[1].kind: want one of "max_errors", "max_er
 			"load: {stages: [{rate: [1, 2000000], duration: 5s}]}",
 			"t.yaml:5:30: spec.load.stages[0].rate[1]: want at most 1000000, found 2000000"},
 		{"a skip is said once, and counts what bounds its stage",
-			"load: {stages: [{rate: 1, duration: 5s, skip_first: {percent: 0.1, value: 2}, skip_last: {value: 2, mode: requests}}, {rate: 1, requests: 5, skip_first: {mode: duration}, skip_last: 1.5}]}",
+			"load: {stages: [{rate: 1, duration: 5s, skip_first: {percent: 0.1, value: 2}, skip_last: {value: 2, mode: " +
+				"requests}}, {rate: 1, requests: 5, skip_first: {mode: duration}, skip_last: 1.5}]}",
 			"t.yaml:5:55: spec.load.stages[0].skip_first: takes percent or value, not both\n" +
 				"t.yaml:5:92: spec.load.stages[0].skip_last: mode requests needs a bound on requests\n" +
 				"t.yaml:5:156: spec.load.stages[1].skip_first: mode duration needs a bound on time\n" +
@@ -196,7 +219,8 @@ t.yaml:5:72: spec.load.stages[0].skip_last: want a number, a duration or {percen
 			`t.yaml:5:24: spec.load.data.input: want an integer, found "3.5"`},
 		{"a length lies between its bounds, also those that nobody gave",
 			"load: {data: {input: {mean: 5, max: 2}, output: {mean: 5, stdev: 1, min: 50}}, stages: [{rate: 1, duration: 5s}]}",
-			"t.yaml:5:24: spec.load.data.input: the lower bound 5 is above the upper bound 2\nt.yaml:5:51: spec.load.data.output: the lower bound 50 is above the upper bound 10"},
+			"t.yaml:5:24: spec.load.data.input: the lower bound 5 is above the upper bound 2\nt.yaml:5:51: " +
+				"spec.load.data.output: the lower bound 50 is above the upper bound 10"},
 		{"a uniform length has no deviation",
 			"load: {data: {input: {mean: 5, min: 1, max: 9, stdev: 1, shape: uniform}}, stages: [{rate: 1, duration: 5s}]}",
 			"t.yaml:5:57: spec.load.data.input.stdev: shape uniform takes no stdev; remove it, or the shape"},
@@ -204,8 +228,10 @@ t.yaml:5:72: spec.load.stages[0].skip_last: want a number, a duration or {percen
 			"load: {data: {input: {mean: 5, min: 9, max: 2}}, stages: [{rate: 1, duration: 5s}]}",
 			"t.yaml:5:47: spec.load.data.input.max: want at least min, 9, found 2"},
 		{"a shape has its numbers",
-			"load: {data: {input: {mean: 5, shape: uniform}, output: {mean: 5, shape: normal}}, stages: [{rate: 1, duration: 5s}]}",
-			"t.yaml:5:41: spec.load.data.input.shape: shape uniform needs min or max\nt.yaml:5:76: spec.load.data.output.shape: shape normal needs stdev"},
+			"load: {data: {input: {mean: 5, shape: uniform}, output: {mean: 5, shape: normal}}, stages: [{rate: 1, " +
+				"duration: 5s}]}",
+			"t.yaml:5:41: spec.load.data.input.shape: shape uniform needs min or max\nt.yaml:5:76: " +
+				"spec.load.data.output.shape: shape normal needs stdev"},
 		{"a trace has its own lengths",
 			"load: {data: {input: 5, trace: {format: mooncake_trace, url: x}}, stages: [{schedule: trace}]}",
 			"t.yaml:5:24: spec.load.data.input: a trace has its own lengths; remove input or trace"},
@@ -232,19 +258,24 @@ t.yaml:5:34: spec.load.data.turns: a row of this file is one turn; turns need fo
 t.yaml:5:43: spec.load.data.file.format: required field is missing: the file extension does not imply it`},
 		{"a format of a file is known",
 			"load: {data: {file: {url: x, format: cvs}}, stages: [{rate: 1, duration: 5s}]}",
-			`t.yaml:5:40: spec.load.data.file.format: want one of "text", "csv", "jsonl", "parquet", "sharegpt", found "cvs" (did you mean "csv"?)`},
+			`t.yaml:5:40: spec.load.data.file.format: want one of "text", "csv", "jsonl", "parquet", "sharegpt", found ` +
+				`"cvs" (did you mean "csv"?)`},
 		{"a format of a trace is known",
 			"load: {data: {trace: {url: x, format: azur}}, stages: [{schedule: trace}]}",
-			`t.yaml:5:41: spec.load.data.trace.format: want one of "mooncake", "azure", "jsonl", "trace_synthetic", found "azur" (did you mean "azure"?)`},
+			`t.yaml:5:41: spec.load.data.trace.format: want one of "mooncake", "azure", "jsonl", "trace_synthetic", found ` +
+				`"azur" (did you mean "azure"?)`},
 		{"images go into chats",
-			"load: {api: {type: completions}, data: {input: 5, images: {width: 5, height: 5}}, stages: [{rate: 1, duration: 5s}]}",
+			"load: {api: {type: completions}, data: {input: 5, images: {width: 5, height: 5}}, stages: [{rate: 1, " +
+				"duration: 5s}]}",
 			"t.yaml:5:61: spec.load.data.images: images are parts of a chat message; set api.type to chat"},
 		{"an exponential ramp starts above zero",
 			"load: {stages: [{rate: 1, ramp: {over: 5s, shape: exponential}, duration: 5s}]}",
 			"t.yaml:5:53: spec.load.stages[0].ramp.shape: shape exponential needs from, a rate above 0"},
 		{"a ramp of steps has a number of them",
-			"load: {stages: [{rate: 1, ramp: {over: 5s, shape: steps}, duration: 5s}, {rate: 1, ramp: {over: 5s, steps: 2}, duration: 5s}]}",
-			"t.yaml:5:53: spec.load.stages[0].ramp.shape: shape steps and the number of steps go together\nt.yaml:5:92: spec.load.stages[1].ramp.shape: shape steps and the number of steps go together"},
+			"load: {stages: [{rate: 1, ramp: {over: 5s, shape: steps}, duration: 5s}, {rate: 1, ramp: {over: 5s, steps: " +
+				"2}, duration: 5s}]}",
+			"t.yaml:5:53: spec.load.stages[0].ramp.shape: shape steps and the number of steps go together\nt.yaml:5:92: " +
+				"spec.load.stages[1].ramp.shape: shape steps and the number of steps go together"},
 		{"a ramp of slots only takes time",
 			"load: {stages: [{concurrency: 1, ramp: {over: 5s, from: 1}, duration: 5s}]}",
 			"t.yaml:5:42: spec.load.stages[0].ramp: from, shape and steps need a stage with rate"},
@@ -281,7 +312,8 @@ t.yaml:5:88: spec.load.search.level.arrival: arrival needs rate`},
 			"t.yaml:5:32: spec.load.api.api_key_secret.key: required field is missing"},
 		{"an engine is known",
 			"engine: {kind: vlm}",
-			`t.yaml:5:18: spec.engine.kind: want one of "vllm", "sglang", "triton", "tgi", "sim", "command", found "vlm" (did you mean "vllm"?)`},
+			`t.yaml:5:18: spec.engine.kind: want one of "vllm", "sglang", "triton", "tgi", "sim", "command", found "vlm" ` +
+				`(did you mean "vllm"?)`},
 		{"sim settings need the engine sim",
 			"engine: {kind: vllm, sim: {ttft: 1ms}}",
 			`t.yaml:5:29: spec.engine.sim: sim needs kind sim, found kind "vllm"`},

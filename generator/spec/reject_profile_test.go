@@ -18,10 +18,13 @@ func wrongDeploymentRows() []row {
 				`", found "rhaii" (did you mean "rhaiis"?)`},
 		{"a mode belongs to its platform",
 			"platform: rhoai\nmode: raw-vllm",
-			`t.yaml:6:9: spec.mode: platform rhoai has modes ["isvc" "distributed-default" "approximate-prefix-cache" "precise-prefix-cache"], found "raw-vllm"`},
+			`t.yaml:6:9: spec.mode: platform rhoai has modes ["isvc" "distributed-default" "approximate-prefix-cache" ` +
+				`"precise-prefix-cache"], found "raw-vllm"`},
 		{"a mode of llm-d is one of four",
 			"platform: llm-d\nmode: precise-prefix-cach",
-			`t.yaml:6:9: spec.mode: platform llm-d has modes ["inference-scheduling" "optimized-baseline" "precise-prefix-cache" "precise-prefix-cache-routing"], found "precise-prefix-cach" (did you mean "precise-prefix-cache"?)`},
+			`t.yaml:6:9: spec.mode: platform llm-d has modes ["inference-scheduling" "optimized-baseline" ` +
+				`"precise-prefix-cache" "precise-prefix-cache-routing"], found "precise-prefix-cach" (did you mean ` +
+				`"precise-prefix-cache"?)`},
 		{"a typo in a profile",
 			"runtime: {imgae: a/b}",
 			`t.yaml:5:13: spec.runtime.imgae: unknown field "imgae" (did you mean "image"?)`},
@@ -38,7 +41,8 @@ func wrongDeploymentRows() []row {
 			"runtime: {pvc_mounts: [{name: model-storage, claim_name: c, mount_path: /b}]}",
 			`t.yaml:5:33: spec.runtime.pvc_mounts[0].name: name "model-storage" is reserved; choose another`},
 		{"mount paths are unique over both kinds",
-			"runtime: {host_paths: [{name: a, host_path: /a, mount_path: /m}], pvc_mounts: [{name: b, claim_name: c, mount_path: /m}]}",
+			"runtime: {host_paths: [{name: a, host_path: /a, mount_path: /m}], pvc_mounts: [{name: b, claim_name: c, " +
+				"mount_path: /m}]}",
 			`t.yaml:5:119: spec.runtime.pvc_mounts[0].mount_path: duplicate mount path "/m", first in runtime.host_paths[0]`},
 		{"paths are absolute",
 			"runtime: {host_paths: [{name: a, host_path: a, mount_path: b}]}",
@@ -46,26 +50,32 @@ func wrongDeploymentRows() []row {
 t.yaml:5:62: spec.runtime.host_paths[0].mount_path: want an absolute path without ".." parts, found "b"`},
 		{"a hostPath type is one of Kubernetes'",
 			"runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b, type: Folder}]}",
-			`t.yaml:5:73: spec.runtime.host_paths[0].type: want one of "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice", found "Folder"`},
+			`t.yaml:5:73: spec.runtime.host_paths[0].type: want one of "DirectoryOrCreate", "Directory", "FileOrCreate", ` +
+				`"File", "Socket", "CharDevice", "BlockDevice", found "Folder"`},
 		{"a created claim needs a size",
 			"runtime: {pvc_mounts: [{name: a, claim_name: c, mount_path: /b, create: true, access_mode: ReadWriteOnce}]}",
 			"t.yaml:5:75: spec.runtime.pvc_mounts[0].create: a created claim needs size and access_modes"},
 		{"two spellings of a claim",
 			"runtime: {pvc_mounts: [{name: a, claim_name: c, pvc_name: c, mount_path: /b}]}",
-			`t.yaml:5:51: spec.runtime.pvc_mounts[0].pvc_name: duplicate key "pvc_name", first in another spelling at t.yaml:5:36`},
+			`t.yaml:5:51: spec.runtime.pvc_mounts[0].pvc_name: duplicate key "pvc_name", first in another spelling at ` +
+				`t.yaml:5:36`},
 		{"two spellings of a claim, one of them empty",
 			"runtime: {pvc_mounts: [{name: a, pvc_name: , claim_name: c, mount_path: /b}]}",
-			`t.yaml:5:48: spec.runtime.pvc_mounts[0].claim_name: duplicate key "claim_name", first in another spelling at t.yaml:5:36`},
+			`t.yaml:5:48: spec.runtime.pvc_mounts[0].claim_name: duplicate key "claim_name", first in another spelling at ` +
+				`t.yaml:5:36`},
 		{"an access mode is one of Kubernetes'",
 			"runtime: {pvc_mounts: [{name: a, claim_name: c, mount_path: /b, access_modes: [Any]}]}",
-			`t.yaml:5:82: spec.runtime.pvc_mounts[0].access_modes[0]: want one of "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod", found "Any"`},
+			`t.yaml:5:82: spec.runtime.pvc_mounts[0].access_modes[0]: want one of "ReadWriteOnce", "ReadOnlyMany", ` +
+				`"ReadWriteMany", "ReadWriteOncePod", found "Any"`},
 		{"llm-d takes only writable folders that it creates",
-			"platform: llm-d\nmode: inference-scheduling\nruntime: {service_account_name: me, host_paths: [{name: a, host_path: /a, mount_path: /b, type: Directory}]}",
+			"platform: llm-d\nmode: inference-scheduling\nruntime: {service_account_name: me, host_paths: [{name: a, " +
+				"host_path: /a, mount_path: /b, type: Directory}]}",
 			`t.yaml:7:35: spec.runtime.service_account_name: platform llm-d runs pods with host paths as "benchflow-hostpath-runtime", found "me"; leave it unset
 t.yaml:7:52: spec.runtime.host_paths[0]: platform llm-d accepts only writable host paths of type DirectoryOrCreate`},
 		{"placement needs rhoai",
 			"runtime: {placement: {mode: sequential}}",
-			"t.yaml:5:24: spec.runtime.placement: placement needs platform rhoai and a mode other than isvc, found rhaiis/raw-vllm"},
+			"t.yaml:5:24: spec.runtime.placement: placement needs platform rhoai and a mode other than isvc, found " +
+				"rhaiis/raw-vllm"},
 		{"placement needs a mode other than isvc",
 			"platform: rhoai\nmode: isvc\nruntime: {placement: {mode: sequential}}",
 			"t.yaml:7:24: spec.runtime.placement: placement needs platform rhoai and a mode other than isvc, found rhoai/isvc"},
@@ -86,11 +96,15 @@ t.yaml:5:35: spec.runtime.image_pull_secrets[0].nam: unknown field "nam" (did yo
 			"platform: llm-d\nmode: inference-scheduling\noptions: {epp_verbosity: -1}",
 			`t.yaml:7:28: spec.options.epp_verbosity: want at least 0, found "-1"`},
 		{"an unknown variable of the endpoint picker",
-			"platform: rhoai\nmode: distributed-default\noptions:\n  epp_config: \"kind: EndpointPickerConfig\\nx: {{ release_nam }}\"",
+			"platform: rhoai\nmode: distributed-default\noptions:\n  epp_config: \"kind: EndpointPickerConfig\\nx: {{ " +
+				"release_nam }}\"",
 			`t.yaml:8:17: spec.options.epp_config: unknown variable "release_nam" (did you mean "release_name"?)`},
 		{"a variable of another platform",
-			"platform: rhoai\nmode: distributed-default\noptions:\n  epp_config: \"kind: EndpointPickerConfig\\nx: {{ repo_ref }}\"",
-			`t.yaml:8:17: spec.options.epp_config: unknown variable "repo_ref", want one of enable_auth, gpu_count, model_name, model_uri, namespace, precise_prefix_cache_tokenizer_model_path, release_name, replicas, runtime_image, scheduler_image`},
+			"platform: rhoai\nmode: distributed-default\noptions:\n  epp_config: \"kind: EndpointPickerConfig\\nx: {{ " +
+				"repo_ref }}\"",
+			`t.yaml:8:17: spec.options.epp_config: unknown variable "repo_ref", want one of enable_auth, gpu_count, ` +
+				`model_name, model_uri, namespace, precise_prefix_cache_tokenizer_model_path, release_name, replicas, ` +
+				`runtime_image, scheduler_image`},
 		{"other template syntax",
 			`platform: rhoai
 mode: distributed-default
@@ -110,34 +124,48 @@ options: {epp_config: "kind: Other"}`,
 			`t.yaml:7:25: spec.options.epp_config: want text that renders to kind EndpointPickerConfig, found kind "Other"`},
 		{"a startup probe is strict",
 			"platform: rhoai\nmode: distributed-default\noptions: {startup_probe: {failureTreshold: 1}}",
-			`t.yaml:7:29: spec.options.startup_probe.failureTreshold: unknown field "failureTreshold" (did you mean "failureThreshold"?)`},
+			`t.yaml:7:29: spec.options.startup_probe.failureTreshold: unknown field "failureTreshold" (did you mean ` +
+				`"failureThreshold"?)`},
 		{"a startup probe is not true",
 			"platform: rhoai\nmode: distributed-default\noptions: {startup_probe: true}",
 			`t.yaml:7:28: spec.options.startup_probe: want false or the fields of a Kubernetes probe, found "true"`},
 		{"a startup probe elsewhere is noted",
 			"options: {startup_probe: false}",
-			"t.yaml:5:28: spec.options.startup_probe: it has no effect: only platform rhoai with a mode other than isvc uses it"},
+			"t.yaml:5:28: spec.options.startup_probe: it has no effect: only platform rhoai with a mode other than isvc " +
+				"uses it"},
 		{"mooncake needs rhoai",
 			"options: {mooncake_store: {mode: embedded, protocol: tcp, local_buffer_size: 1GB, global_segment_size: 1GB}}",
-			"t.yaml:5:29: spec.options.mooncake_store: mooncake_store needs platform rhoai and a mode other than isvc, found rhaiis/raw-vllm"},
+			"t.yaml:5:29: spec.options.mooncake_store: mooncake_store needs platform rhoai and a mode other than isvc, " +
+				"found rhaiis/raw-vllm"},
 		{"mooncake in the server needs its size",
-			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: embedded, protocol: tcp, local_buffer_size: 1GB}}",
+			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: embedded, protocol: tcp, " +
+				"local_buffer_size: 1GB}}",
 			"t.yaml:7:29: spec.options.mooncake_store.global_segment_size: required field is missing: mode embedded needs it"},
 		{"mooncake beside the server needs four more fields",
-			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, local_buffer_size: 1GB}}",
-			"t.yaml:7:29: spec.options.mooncake_store.store_global_segment_size: required field is missing: mode standalone-store needs it\nt.yaml:7:29: spec.options.mooncake_store.host_path_name: required field is missing: mode standalone-store needs it\nt.yaml:7:29: spec.options.mooncake_store.offload_path: required field is missing: mode standalone-store needs it\nt.yaml:7:29: spec.options.mooncake_store.offload_size_limit_bytes: required field is missing: mode standalone-store needs it"},
+			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, " +
+				"local_buffer_size: 1GB}}",
+			"t.yaml:7:29: spec.options.mooncake_store.store_global_segment_size: required field is missing: mode " +
+				"standalone-store needs it\nt.yaml:7:29: spec.options.mooncake_store.host_path_name: required field is " +
+				"missing: mode standalone-store needs it\nt.yaml:7:29: spec.options.mooncake_store.offload_path: required " +
+				"field is missing: mode standalone-store needs it\nt.yaml:7:29: " +
+				"spec.options.mooncake_store.offload_size_limit_bytes: required field is missing: mode standalone-store needs it"},
 		{"mooncake's folder is a host path",
-			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, local_buffer_size: 1GB, store_global_segment_size: 1GB, host_path_name: kv, offload_path: /kv, offload_size_limit_bytes: 5}}",
+			"platform: rhoai\nmode: distributed-default\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, " +
+				"local_buffer_size: 1GB, store_global_segment_size: 1GB, host_path_name: kv, offload_path: /kv, " +
+				"offload_size_limit_bytes: 5}}",
 			`t.yaml:7:141: spec.options.mooncake_store.host_path_name: runtime.host_paths has no entry named "kv"`},
 		{"mooncake's folder is mounted where it offloads",
-			"platform: rhoai\nmode: distributed-default\nruntime: {host_paths: [{name: kv, host_path: /a, mount_path: /b}]}\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, local_buffer_size: 1GB, store_global_segment_size: 1GB, host_path_name: kv, offload_path: /kv, offload_size_limit_bytes: 5}}",
+			"platform: rhoai\nmode: distributed-default\nruntime: {host_paths: [{name: kv, host_path: /a, mount_path: " +
+				"/b}]}\noptions: {mooncake_store: {mode: standalone-store, protocol: tcp, local_buffer_size: 1GB, " +
+				"store_global_segment_size: 1GB, host_path_name: kv, offload_path: /kv, offload_size_limit_bytes: 5}}",
 			`t.yaml:8:159: spec.options.mooncake_store.offload_path: want the mount path of host path "kv", "/b", found "/kv"`},
 		{"a batching engine has both rates",
 			"engine: {kind: sim, sim: {decode_tokens_per_s: 100}}",
 			"t.yaml:5:28: spec.engine.sim.prefill_tokens_per_s: required field is missing: decode_tokens_per_s needs it"},
 		{"the hash seed belongs to the platform",
 			"platform: rhoai\nmode: precise-prefix-cache\nruntime: {env: {PYTHONHASHSEED: 1}}",
-			"t.yaml:7:35: spec.runtime.env.PYTHONHASHSEED: the platform sets this variable to 42 to match the endpoint picker; remove it"},
+			"t.yaml:7:35: spec.runtime.env.PYTHONHASHSEED: the platform sets this variable to 42 to match the endpoint " +
+				"picker; remove it"},
 		{"storage offloading on an old release is noted",
 			"platform: llm-d\nmode: inference-scheduling\nrepo_ref: v0.5.1\noptions: {storage_offloading: {enabled: true}}",
 			`t.yaml:8:33: spec.options.storage_offloading: needs llm-d 0.6.0 or later, found repo_ref "v0.5.1"`},
@@ -172,7 +200,8 @@ func wrongBenchmarkRows() []row {
 			"t.yaml:6:19: spec.load.stages[0]: the stage never ends; set duration or requests"},
 		{"a tool is known",
 			"tool: guidelm",
-			`t.yaml:5:9: spec.tool: want one of "guidellm", "aiperf", "inference-perf", "vllm-bench", "inferencemax", "native", found "guidelm" (did you mean "guidellm"?)`},
+			`t.yaml:5:9: spec.tool: want one of "guidellm", "aiperf", "inference-perf", "vllm-bench", "inferencemax", ` +
+				`"native", found "guidelm" (did you mean "guidellm"?)`},
 		{"the output path belongs to the runner",
 			"env: {GUIDELLM_OUTPUT_PATH: /x}",
 			"t.yaml:5:31: spec.env.GUIDELLM_OUTPUT_PATH: bflow sets this variable itself; remove it"},

@@ -20,7 +20,8 @@ metrics:
 	}
 	num := func(x float64) *float64 { return &x }
 	want := &ReportMetrics{Title: "Prometheus Metrics", Description: "d", Metrics: []ReportMetric{
-		{Metric: "cpu", Title: "CPU", FallbackMetric: "cpu2", Series: "{{pod}}", FallbackSeries: "{{series}}", YAxis: "cores", Scale: num(0.5), RequiredLabels: []string{"pod"}},
+		{Metric: "cpu", Title: "CPU", FallbackMetric: "cpu2", Series: "{{pod}}", FallbackSeries: "{{series}}", YAxis: "cores",
+			Scale: num(0.5), RequiredLabels: []string{"pod"}},
 		{Metric: "mem", YAxis: "GiB", Series: "x", ReferenceLines: []ReferenceLine{
 			{Y: num(0), Color: "#64748b", Dash: "dash"}, {Y: num(80), Label: "limit", Color: "red", Dash: "dot"}}},
 		{Query: "rate(x[5m])"},
@@ -35,9 +36,12 @@ func TestMistakesInAReportMetricsFileAreReported(t *testing.T) {
 		{"metrics are required", "title: x\n", "m.yaml:1:1: metrics: required field is missing"},
 		{"metrics are not empty", "metrics: []\n", "m.yaml:1:10: metrics: want at least one metric, found none"},
 		{"a chart has a source", "metrics:\n- title: x\n", "m.yaml:2:3: metrics[0]: want metric or query, found neither"},
-		{"a chart has one source", "metrics:\n- {metric: x, query: y}\n", "m.yaml:2:22: metrics[0].query: want metric or query, found both"},
-		{"a line has a height", "metrics:\n- {metric: x, reference_lines: [{label: a}]}\n", "m.yaml:2:33: metrics[0].reference_lines[0].y: required field is missing"},
-		{"a typo", "metrics:\n- {metrc: x}\n", "m.yaml:2:4: metrics[0].metrc: unknown field \"metrc\" (did you mean \"metric\"?)"},
+		{"a chart has one source", "metrics:\n- {metric: x, query: y}\n",
+			"m.yaml:2:22: metrics[0].query: want metric or query, found both"},
+		{"a line has a height", "metrics:\n- {metric: x, reference_lines: [{label: a}]}\n",
+			"m.yaml:2:33: metrics[0].reference_lines[0].y: required field is missing"},
+		{"a typo", "metrics:\n- {metrc: x}\n",
+			"m.yaml:2:4: metrics[0].metrc: unknown field \"metrc\" (did you mean \"metric\"?)"},
 		{"nothing", "", "m.yaml: want one document with title and metrics, found 0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"bflow.dev/bflow/runplan"
 )
 
-// text keeps the source: 1.10 stays "1.10" and true "true". Blanks round it are no part of it, except in a block (| or >),
-// which is a text with a shape of its own.
+// text keeps the source: 1.10 stays "1.10" and true "true". Blanks round it are no part of it, except in a block (| or
+// >), which is a text with a shape of its own.
 func (d *decoder) text(n *yaml.Node, v reflect.Value, f *field) {
 	if f.secret && n.Kind == yaml.MappingNode {
 		d.reference(n, v, f)

@@ -42,13 +42,14 @@ func Schema() ([]byte, error) {
 		}
 	}
 	return json.MarshalIndent(object{
-		"$schema":    "https://json-schema.org/draft/2020-12/schema",
-		"title":      "Experiments and their profiles, " + APIVersion,
-		"type":       "object",
-		"required":   []string{"kind", "metadata", "spec"},
-		"properties": object{"kind": object{"enum": kinds}, "apiVersion": object{"enum": []any{APIVersion, APIVersionAlias, nil}}},
-		"allOf":      cases,
-		"$defs":      s.defs,
+		"$schema":  "https://json-schema.org/draft/2020-12/schema",
+		"title":    "Experiments and their profiles, " + APIVersion,
+		"type":     "object",
+		"required": []string{"kind", "metadata", "spec"},
+		"properties": object{"kind": object{"enum": kinds},
+			"apiVersion": object{"enum": []any{APIVersion, APIVersionAlias, nil}}},
+		"allOf": cases,
+		"$defs": s.defs,
 	}, "", "  ")
 }
 
@@ -137,7 +138,8 @@ func (s *schema) value(t reflect.Type, f *field) object {
 		return s.text(f)
 	case reflect.Bool:
 		word := anyCase(`^\s*(true|false|yes|no|on|off|1|0)\s*$`)
-		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []int{0, 1}}, object{"type": "string", "pattern": word}}}
+		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []int{0, 1}},
+			object{"type": "string", "pattern": word}}}
 	case reflect.Float64:
 		return f.bounded(object{"type": "number"}, `^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`)
 	}
@@ -151,7 +153,8 @@ func (s *schema) special(t reflect.Type, f *field) object {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		if f.bare == "s" {
-			return object{"anyOf": []any{object{"type": "string", "pattern": duration}, object{"type": []string{"number", "string"}, "exclusiveMinimum": 0, "pattern": `^[0-9.]+$`}}}
+			return object{"anyOf": []any{object{"type": "string", "pattern": duration},
+				object{"type": []string{"number", "string"}, "exclusiveMinimum": 0, "pattern": `^[0-9.]+$`}}}
 		}
 		if f.zero {
 			return object{"type": "string", "pattern": duration}
@@ -160,12 +163,14 @@ func (s *schema) special(t reflect.Type, f *field) object {
 	case reflect.TypeFor[load.Object](), reflect.TypeFor[PartialPoint]():
 		return object{"type": "object"}
 	case reflect.TypeFor[platform.Probe]():
-		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()), object{"enum": []any{false, "false", "no", "0", "off"}}}}
+		return object{"anyOf": []any{s.structure(reflect.TypeFor[corev1.Probe]()),
+			object{"enum": []any{false, "false", "no", "0", "off"}}}}
 	case reflect.TypeFor[load.Count]():
 		multiple := `^\s*[0-9]+\s*(\*\s*` + anyCase("concurrency") + `)?\s*$`
 		return object{"type": []string{"integer", "string"}, "minimum": 1, "pattern": multiple}
 	case reflect.TypeFor[load.Skip]():
-		return object{"anyOf": []any{s.structure(reflect.TypeFor[load.SkipForm]()), object{"type": "number", "minimum": 0}, object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
+		return object{"anyOf": []any{s.structure(reflect.TypeFor[load.SkipForm]()), object{"type": "number", "minimum": 0},
+			object{"type": "string", "pattern": `^[0-9.]+|` + duration}}}
 	case reflect.TypeFor[[]AxisDecl]():
 		return object{"type": "object", "additionalProperties": object{"type": "array", "minItems": 1, "maxItems": maxItems}}
 	case reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[resource.Quantity]():

@@ -132,7 +132,8 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ExperimentSpec", "RuntimeOverrides", "DeploymentSpec", "Runtime", "NativeStage", "Sim", "SLO", "Matrix"} {
+	for _, name := range []string{"ExperimentSpec", "RuntimeOverrides", "DeploymentSpec", "Runtime", "NativeStage", "Sim",
+		"SLO", "Matrix"} {
 		if len(doc.Defs[name].Properties) == 0 {
 			t.Errorf("want a definition of %s", name)
 		}

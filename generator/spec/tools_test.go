@@ -12,7 +12,9 @@ import (
 func TestAProfileHoldsTheBlockOfAnyTool(t *testing.T) {
 	codec := newCodecOf(nil, append(registry.All(), tooltest.Stampede{}))
 	read := func(text string) (*BenchmarkProfile, string) {
-		roots, found := parse("p.yaml", []byte("apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: p}\nspec: "+text+"\n"))
+		roots,
+			found := parse("p.yaml",
+			[]byte("apiVersion: bflow.dev/v1alpha1\nkind: BenchmarkProfile\nmetadata: {name: p}\nspec: "+text+"\n"))
 		if found.Err() != nil {
 			t.Fatal(found.Err())
 		}
@@ -26,7 +28,8 @@ func TestAProfileHoldsTheBlockOfAnyTool(t *testing.T) {
 	if wrong != "" || p.Spec.Blocks["stampede"].IsZero() || p.Spec.Tool != "stampede" {
 		t.Errorf("%s: %+v", wrong, p.Spec)
 	}
-	if _, wrong := read("{tool: stampede}"); !strings.Contains(wrong, "spec.stampede: required field is missing: tool stampede needs it") {
+	if _, wrong := read("{tool: stampede}"); !strings.Contains(wrong,
+		"spec.stampede: required field is missing: tool stampede needs it") {
 		t.Errorf("got %q", wrong)
 	}
 	if _, wrong := read("{tool: stampede1, stampede: {rate: 5}}"); !strings.Contains(wrong, `did you mean "stampede"?`) {

@@ -15,7 +15,8 @@ import (
 // loaded is an experiment that must have no errors.
 func loaded(t *testing.T, fragment string, set ...string) *Experiment {
 	t.Helper()
-	s, found := LoadBytes(Options{Shipped: shippedFS(), Set: set}, "t.yaml", []byte(makeDocument(KindExperiment, fragment)))
+	s, found := LoadBytes(Options{Shipped: shippedFS(), Set: set}, "t.yaml",
+		[]byte(makeDocument(KindExperiment, fragment)))
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -23,21 +24,24 @@ func loaded(t *testing.T, fragment string, set ...string) *Experiment {
 }
 
 func TestDefaultsOfAnExperiment(t *testing.T) {
-	got := loaded(t, "load: {data: {prefixes: [{tokens: 5}]}, stages: [{rate: 1, duration: 1m}]}\nslo: {}\nqueue: {}\npins: {}").Spec
+	got := loaded(t,
+		"load: {data: {prefixes: [{tokens: 5}]}, stages: [{rate: 1, duration: 1m}]}\nslo: {}\nqueue: {}\npins: {}").Spec
 	rate := shape.Choice{RateField: shape.RateField{Rate: load.List[float64]{1}}}
 	want := ExperimentSpec{
 		Model:             Model{Name: Axis[string]{"acme/tiny-1b"}},
-		DeploymentProfile: Axis[string]{"plain"}, BenchmarkProfile: Axis[string]{"chat"}, MetricsProfile: Axis[string]{"detailed"},
-		Stages:     Phases{Download: true, Deploy: true, Benchmark: true, Collect: true, Cleanup: true},
-		Execution:  Execution{Timeout: 3 * time.Hour, VerifyCompletions: true, Samples: 1, OnInvalid: "mark"},
-		Matrix:     Matrix{Repeat: 1, Order: "sequential"},
-		SLO:        &SLO{OnBreach: "report"},
-		ToolRunner: "auto",
-		Queue:      &Queue{Isolation: "shared"},
-		Pins:       &Pins{Require: "none"},
+		DeploymentProfile: Axis[string]{"plain"}, BenchmarkProfile: Axis[string]{"chat"},
+		MetricsProfile: Axis[string]{"detailed"},
+		Stages:         Phases{Download: true, Deploy: true, Benchmark: true, Collect: true, Cleanup: true},
+		Execution:      Execution{Timeout: 3 * time.Hour, VerifyCompletions: true, Samples: 1, OnInvalid: "mark"},
+		Matrix:         Matrix{Repeat: 1, Order: "sequential"},
+		SLO:            &SLO{OnBreach: "report"},
+		ToolRunner:     "auto",
+		Queue:          &Queue{Isolation: "shared"},
+		Pins:           &Pins{Require: "none"},
 		Load: &load.NativeBlock{
-			API:    load.NativeAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
-			Data:   load.NativeData{Turns: 1, FreshPerStage: true, Seed: 42, Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
+			API: load.NativeAPI{Stream: true, Timeout: 10 * time.Minute, VerifyTLS: true, ExactOutput: true},
+			Data: load.NativeData{Turns: 1, FreshPerStage: true, Seed: 42,
+				Prefixes: []load.Prefix{{Weight: 1, Count: load.Count{N: 1}, Tokens: 5}}},
 			Stages: []load.NativeStage{{Measure: true, Choice: rate, Duration: time.Minute}},
 		},
 	}
@@ -47,7 +51,8 @@ func TestDefaultsOfAnExperiment(t *testing.T) {
 }
 
 func TestDefaultsOfProfiles(t *testing.T) {
-	text := makeDocument(KindDeployment, "runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b}]}\noptions: {storage_offloading: {enabled: true}}")
+	text := makeDocument(KindDeployment,
+		"runtime: {host_paths: [{name: a, host_path: /a, mount_path: /b}]}\noptions: {storage_offloading: {enabled: true}}")
 	set, _ := LoadBytes(Options{CheckAll: true}, "t.yaml", []byte(text+"---\n"+makeDocument(KindMetrics, "queries: {}")))
 	d, _ := set.Catalogue.Deployment("t", nil, "")
 	want := DeploymentSpec{Block: platform.Block{
@@ -75,24 +80,32 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 		want           any
 	}{
 		{"text keeps its source", "mlflow: {version: 1.10, tags: {a: true, b: 007, c: 1e3}}",
-			func(s *ExperimentSpec) any { return s.MLflow }, MLflow{Version: "1.10", Tags: map[string]string{"a": "true", "b": "007", "c": "1e3"}}},
-		{"booleans in every spelling", "stages: {download: No, deploy: OFF, benchmark: \"1\", collect: \"no\", cleanup: True}",
+			func(s *ExperimentSpec) any { return s.MLflow }, MLflow{Version: "1.10",
+				Tags: map[string]string{"a": "true", "b": "007", "c": "1e3"}}},
+		{"booleans in every spelling",
+			"stages: {download: No, deploy: OFF, benchmark: \"1\", collect: \"no\", cleanup: True}",
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Benchmark: true, Cleanup: true}},
-		{"booleans in quotes and between blanks", "stages: {download: 'No', deploy: \" TRUE \", benchmark: ' yes ', collect: \"0 \", cleanup: ' False'}",
+		{"booleans in quotes and between blanks",
+			"stages: {download: 'No', deploy: \" TRUE \", benchmark: ' yes ', collect: \"0 \", cleanup: ' False'}",
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Deploy: true, Benchmark: true}},
-		{"booleans as numbers, and with or without quotes", "stages: {download: 0, deploy: 1, benchmark: \"on\", collect: 'off', cleanup: yEs}",
+		{"booleans as numbers, and with or without quotes",
+			"stages: {download: 0, deploy: 1, benchmark: \"on\", collect: 'off', cleanup: yEs}",
 			func(s *ExperimentSpec) any { return s.Stages }, Phases{Deploy: true, Benchmark: true, Cleanup: true}},
 		{"blanks alone say nothing", "execution: {timeout: \"\", samples: ' '}\nstages: {deploy: \"\"}",
-			func(s *ExperimentSpec) any { return []any{s.Execution.Timeout, s.Execution.Samples, s.Stages.Deploy} }, []any{3 * time.Hour, 1, true}},
+			func(s *ExperimentSpec) any { return []any{s.Execution.Timeout, s.Execution.Samples, s.Stages.Deploy} },
+			[]any{3 * time.Hour, 1, true}},
 		{"words in any case", "matrix: {order: Shuffled}\nslo: {on_breach: \" FAIL \"}",
 			func(s *ExperimentSpec) any { return []string{s.Matrix.Order, s.SLO.OnBreach} }, []string{"shuffled", "fail"}},
 		{"integers in quotes as without", "overrides: {scale: {replicas: \"2e1\"}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{20}},
-		{"blanks round texts of fields and maps", "service_account: \" sa1 \"\ntarget: {base_url: \" https://x.example/ \"}\nexecution: {profiling: {call_ranges: \" 100 - 150 \"}}\noverrides: {runtime: {env: {A: \" x\\t\"}}}",
+		{"blanks round texts of fields and maps",
+			"service_account: \" sa1 \"\ntarget: {base_url: \" https://x.example/ \"}\nexecution: {profiling: " +
+				"{call_ranges: \" 100 - 150 \"}}\noverrides: {runtime: {env: {A: \" x\\t\"}}}",
 			func(s *ExperimentSpec) any {
 				return []string{s.ServiceAccount, s.Target.BaseURL, s.Execution.Profiling.CallRanges, s.Overrides.Runtime.Env["A"]}
 			}, []string{"sa1", "https://x.example", "100 - 150", "x"}},
-		{"a block keeps its shape", "overrides: {benchmark: {env: {A: x}}}\nmlflow:\n  tags:\n    a: |\n      one\n      two\n",
+		{"a block keeps its shape",
+			"overrides: {benchmark: {env: {A: x}}}\nmlflow:\n  tags:\n    a: |\n      one\n      two\n",
 			func(s *ExperimentSpec) any { return s.MLflow.Tags["a"] }, "one\ntwo\n"},
 		{"integers from numeric text", "overrides: {scale: {replicas: [\"3\", 0x10, 1_000, 2.0]}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Scale.Replicas }, Axis[int]{3, 16, 1000, 2}},
@@ -103,7 +116,8 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 		{"an empty value of a map is not set", "overrides: {runtime: {env: {A: , B: x}}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Runtime.Env }, map[string]string{"B": "x"}},
 		{"a cleared list is set", "overrides: {runtime: {vllm_args: []}}",
-			func(s *ExperimentSpec) any { return s.Overrides.Runtime.VLLMArgs }, Replace[[]string]{Set: true, Value: []string{}}},
+			func(s *ExperimentSpec) any { return s.Overrides.Runtime.VLLMArgs },
+			Replace[[]string]{Set: true, Value: []string{}}},
 		{"a null list of arguments is not set", "overrides: {runtime: {vllm_args: ~}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Runtime.VLLMArgs }, Replace[[]string]{}},
 		{"a null placement clears", "overrides:\n  runtime:\n    placement:",
@@ -113,15 +127,19 @@ func TestValuesAreReadAsTheFormatSays(t *testing.T) {
 		{"multiples of the load value", "overrides: {benchmark: {max_requests: 5*Concurrency}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Benchmark.MaxRequests }, load.Count{N: 5, PerLoad: true}},
 		{"merges are weaker than keys, the first merge stronger than the second",
-			"mlflow: {tags: &a {x: 1, y: 1}}\noverrides: {runtime: {env: &b {y: 2, z: 2}}, benchmark: {env: {<<: [*a, *b], x: 3}}}",
+			"mlflow: {tags: &a {x: 1, y: 1}}\noverrides: {runtime: {env: &b {y: 2, z: 2}}, benchmark: {env: {<<: [*a, *b], " +
+				"x: 3}}}",
 			func(s *ExperimentSpec) any { return s.Overrides.Benchmark.Env }, map[string]string{"x": "3", "y": "1", "z": "2"}},
 		{"a bare number is a fixed length", "load: {data: {input: 900}, stages: [{rate: 1, duration: 1s}]}",
 			func(s *ExperimentSpec) any { return *s.Load.Data.Input }, load.Length{Mean: 900}},
-		{"skips as share, seconds, duration and form", "load: {stages: [{rate: 1, duration: 1m, skip_first: 0.1, skip_last: 5s}, {rate: 1, requests: 60, skip_first: 20, skip_last: {value: 3, mode: requests}}]}",
+		{"skips as share, seconds, duration and form",
+			"load: {stages: [{rate: 1, duration: 1m, skip_first: 0.1, skip_last: 5s}, {rate: 1, requests: 60, skip_first: " +
+				"20, skip_last: {value: 3, mode: requests}}]}",
 			func(s *ExperimentSpec) any {
 				a, b := s.Load.Stages[0], s.Load.Stages[1]
 				return []load.Skip{a.SkipFirst, a.SkipLast, b.SkipFirst, b.SkipLast}
-			}, []load.Skip{{Number: 0.1}, {Duration: 5 * time.Second}, {Number: 20}, {SkipForm: load.SkipForm{Value: new(3.0), Mode: "requests"}}}},
+			}, []load.Skip{{Number: 0.1}, {Duration: 5 * time.Second}, {Number: 20},
+				{SkipForm: load.SkipForm{Value: new(3.0), Mode: "requests"}}}},
 		{"a cluster by name", "target_clusters: [local, {name: b, queue: q}]",
 			func(s *ExperimentSpec) any { return s.TargetClusters }, []ClusterAt{{Name: "local"}, {Name: "b", Queue: "q"}}},
 	} {

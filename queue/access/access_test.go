@@ -63,9 +63,11 @@ func newWorld(t *testing.T, pr *tektonv1.PipelineRun) *world {
 			o.SetUID(types.UID(fmt.Sprint("made-", made)))
 			return c.Create(ctx, o, opts...)
 		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error { // the fake one looks at no UID
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			// the fake one looks at no UID
 			there, asked := &corev1.Secret{}, (&client.DeleteOptions{}).ApplyOptions(opts)
-			if err := c.Get(ctx, client.ObjectKeyFromObject(o), there); err == nil && asked.Preconditions != nil && *asked.Preconditions.UID != there.UID {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), there); err == nil && asked.Preconditions != nil &&
+				*asked.Preconditions.UID != there.UID {
 				return apierrors.NewConflict(corev1.Resource("secrets"), o.GetName(), errors.New("another UID"))
 			}
 			return c.Delete(ctx, o)
@@ -85,7 +87,8 @@ func (w *world) restart() {
 
 // token gives one that lives for a while.
 func (w *world) token(text string, life time.Duration) {
-	w.giver.grant = target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(text)}, Expires: w.Clock.Now().Add(life)}
+	w.giver.grant = target.Grant{Data: map[string][]byte{contract.KeyToken: []byte(text)},
+		Expires: w.Clock.Now().Add(life)}
 }
 
 func (w *world) look() time.Duration {
@@ -217,7 +220,8 @@ func TestAWayThatWasWrittenTooLateIsTakenAway(t *testing.T) {
 	}
 	w.release()
 	w.giver.refuses = errors.New("no route to host")
-	if _, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}}); !errors.Is(err, w.giver.refuses) {
+	if _, err := w.r.Reconcile(t.Context(), ctrl.Request{
+		NamespacedName: client.ObjectKey{Namespace: "bench", Name: "r"}}); !errors.Is(err, w.giver.refuses) {
 		t.Errorf("a token that cannot be ended is forgotten: %v", err)
 	}
 	w.giver.refuses = nil
@@ -297,7 +301,8 @@ func TestWhatARunNeverNeededIsTakenBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			there := &tektonv1.PipelineRun{}
-			if err := errors.Join(w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), there), row.end(w, there)); err != nil {
+			if err := errors.Join(w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), there),
+				row.end(w, there)); err != nil {
 				t.Fatal(err)
 			}
 			w.giver.refuses = errors.New("no route to host")

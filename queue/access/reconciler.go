@@ -49,7 +49,8 @@ func Setup(mgr ctrl.Manager, keeper *Keeper) error {
 	r := NewReconciler(mgr.GetClient(), keeper, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-access").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(predicate.Or(Holding(), ends()))).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)),
+			builder.WithPredicates(watch.Enabled())).
 		WatchesRawSource(keeper.targets.OnRenewal(handler.EnqueueRequestsFromMapFunc(r.runsAt))).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
@@ -138,7 +139,8 @@ func takenBack(ctx context.Context, name string, err error) (ctrl.Result, error)
 	case errors.Is(err, target.ErrNotYet):
 		return ctrl.Result{RequeueAfter: credentialsPollInterval}, nil
 	case err != nil:
-		ctrl.LoggerFrom(ctx).Info("the access of a run that was not started could not be revoked", "run", name, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the access of a run that was not started could not be revoked", "run", name, "why",
+			err.Error())
 		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	}
 	return ctrl.Result{}, nil
@@ -153,7 +155,8 @@ func (r *Reconciler) renew(ctx context.Context, name string, pr *tektonv1.Pipeli
 	case errors.Is(err, errOver):
 		return ctrl.Result{}, nil
 	case err != nil: // what lies there is valid for a while
-		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the credentials of a run could not be renewed", "run", run.ID(pr), "target", name, "why",
+			err.Error())
 		return ctrl.Result{RequeueAfter: credentialsRetryDelay}, nil
 	case ends.IsZero():
 		return ctrl.Result{}, nil

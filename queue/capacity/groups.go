@@ -22,7 +22,8 @@ func Groups(before []kueue.ResourceGroup, flavor string, quota devices.Amounts) 
 	for _, name := range covered(before, quota) {
 		resources = append(resources, amount(name, quota[name]))
 	}
-	group := kueue.ResourceGroup{Flavors: []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(flavor), Resources: resources}}}
+	group := kueue.ResourceGroup{Flavors: []kueue.FlavorQuotas{
+		{Name: kueue.ResourceFlavorReference(flavor), Resources: resources}}}
 	for _, r := range resources { // every flavor lists its resources in this very order
 		group.CoveredResources = append(group.CoveredResources, r.Name)
 	}
@@ -66,7 +67,8 @@ func rank(name string, quota devices.Amounts) int {
 }
 
 func amount(name string, count int64) kueue.ResourceQuota {
-	return kueue.ResourceQuota{Name: corev1.ResourceName(name), NominalQuota: *resource.NewQuantity(count, resource.DecimalSI)}
+	return kueue.ResourceQuota{Name: corev1.ResourceName(name),
+		NominalQuota: *resource.NewQuantity(count, resource.DecimalSI)}
 }
 
 // Promised is what groups promise, by resource: for a sentence about a change.

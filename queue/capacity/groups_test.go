@@ -26,9 +26,12 @@ func TestGroups(t *testing.T) {
 		want   devices.Amounts
 	}{
 		{"a target without devices has its slots", nil, nil, devices.Amounts{contract.ResourceSlot: 100}},
-		{"devices and products beside them", nil, devices.Amounts{gpu: 8, h100: 8}, devices.Amounts{contract.ResourceSlot: 100, gpu: 8, h100: 8}},
-		{"what was covered stays, at 0", before, devices.Amounts{"amd.com/gpu": 4}, devices.Amounts{contract.ResourceSlot: 100, gpu: 0, h100: 0, "amd.com/gpu": 4}},
-		{"what a person added stays, at 0", []kueue.ResourceGroup{{CoveredResources: []corev1.ResourceName{"cpu"}}}, devices.Amounts{gpu: 1}, devices.Amounts{contract.ResourceSlot: 100, "cpu": 0, gpu: 1}},
+		{"devices and products beside them", nil, devices.Amounts{gpu: 8, h100: 8},
+			devices.Amounts{contract.ResourceSlot: 100, gpu: 8, h100: 8}},
+		{"what was covered stays, at 0", before, devices.Amounts{"amd.com/gpu": 4},
+			devices.Amounts{contract.ResourceSlot: 100, gpu: 0, h100: 0, "amd.com/gpu": 4}},
+		{"what a person added stays, at 0", []kueue.ResourceGroup{{CoveredResources: []corev1.ResourceName{"cpu"}}},
+			devices.Amounts{gpu: 1}, devices.Amounts{contract.ResourceSlot: 100, "cpu": 0, gpu: 1}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := Groups(row.before, "local", row.quota)
@@ -74,7 +77,8 @@ func obeysKueue(t *testing.T, groups []kueue.ResourceGroup) {
 			}
 			for i, r := range f.Resources {
 				if r.Name != g.CoveredResources[i] {
-					t.Errorf("flavor %s has %s where the group has %s: the order must be the same", f.Name, r.Name, g.CoveredResources[i])
+					t.Errorf("flavor %s has %s where the group has %s: the order must be the same", f.Name, r.Name,
+						g.CoveredResources[i])
 				}
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 // LeakedOf returns what pods of this hub hold on targets, by target, though their runs have no right to it. A target
 // that is out of sight is left out.
-func LeakedOf(cache client.Reader, targets *target.Registry, hub string) func(context.Context) map[string]devices.Amounts {
+func LeakedOf(cache client.Reader, targets *target.Registry,
+	hub string) func(context.Context) map[string]devices.Amounts {
 	return func(ctx context.Context) map[string]devices.Amounts {
 		owner, err := Owner(ctx, cache, hub)
 		if err != nil {

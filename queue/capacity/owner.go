@@ -20,7 +20,8 @@ import (
 // over and has no right to anything is leaked.
 func Owner(ctx context.Context, cache client.Reader, identity string) (devices.Owner, error) {
 	var list tektonv1.PipelineRunList
-	if err := cache.List(ctx, &list, client.MatchingFields{run.Index: run.Anywhere}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := cache.List(ctx, &list, client.MatchingFields{run.Index: run.Anywhere},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs that hold quota: %w", err)
 	}
 	holding := map[types.NamespacedName]bool{}
@@ -47,7 +48,8 @@ func Owner(ctx context.Context, cache client.Reader, identity string) (devices.O
 // alive says whether a run is not over, or has a right to its quota still; also where that cannot be known.
 func alive(ctx context.Context, cache client.Reader, key types.NamespacedName) bool {
 	var list tektonv1.PipelineRunList
-	if err := cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{run.IndexID: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := cache.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{run.IndexID: key.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return true
 	}
 	return slices.ContainsFunc(list.Items, func(pr tektonv1.PipelineRun) bool {

@@ -74,7 +74,8 @@ func (r *QuotaReconciler) write(ctx context.Context, queue *kueue.ClusterQueue, 
 	}
 	r.record(queue.Name, Promised(groups))
 	ctrl.LoggerFrom(ctx).Info("quota changed", "target", queue.Name,
-		"before", Promised(before.Spec.ResourceGroups).String(), "now", Promised(groups).String(), "lostNodes", strings.Join(inventory.Lost(), ", "))
+		"before", Promised(before.Spec.ResourceGroups).String(), "now", Promised(groups).String(), "lostNodes",
+		strings.Join(inventory.Lost(), ", "))
 	return nil
 }
 

@@ -37,11 +37,13 @@ func SetupQuota(mgr ctrl.Manager, o Options) error {
 	if o.Debounce == 0 {
 		o.Debounce = time.Second
 	}
-	r := &QuotaReconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log, recorded: map[string]devices.Amounts{}}
+	r := &QuotaReconciler{client: mgr.GetClient(), targets: o.Targets, hub: o.Hub, metrics: o.Metrics, log: o.Log,
+		recorded: map[string]devices.Amounts{}}
 	ofRun := func(_ context.Context, o client.Object) []reconcile.Request { return watch.ByName(run.Target(o)) }
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-capacity").
 		WatchesRawSource(o.Targets.OnChange(watch.Debounce(o.Debounce, watch.Itself))).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(watch.Itself),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&tektonv1.PipelineRun{}, watch.Debounce(o.Debounce, ofRun), builder.WithPredicates(HolderChanged())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)

@@ -44,7 +44,8 @@ type StatusReconciler struct {
 var _ reconcile.Reconciler = (*StatusReconciler)(nil)
 
 // NewStatusReconciler makes the reconciler; hub is the identity of this one.
-func NewStatusReconciler(c client.Client, targets *target.Registry, hub string, clk clock.PassiveClock) *StatusReconciler {
+func NewStatusReconciler(c client.Client, targets *target.Registry, hub string,
+	clk clock.PassiveClock) *StatusReconciler {
 	return &StatusReconciler{client: c, targets: targets, hub: hub, clock: clk, written: map[string]string{}}
 }
 
@@ -117,7 +118,8 @@ func (r *StatusReconciler) writeLost(ctx context.Context, name string) error {
 	if r.written[name] == lostTarget {
 		return nil
 	}
-	now := target.Status{Since: r.clock.Now().UTC().Truncate(time.Second), Why: fmt.Sprintf(lostTarget, contract.TargetCredentials(name), contract.NamespaceSystem)}
+	now := target.Status{Since: r.clock.Now().UTC().Truncate(time.Second),
+		Why: fmt.Sprintf(lostTarget, contract.TargetCredentials(name), contract.NamespaceSystem)}
 	cm, err := now.ConfigMap(name)
 	if err != nil {
 		return err

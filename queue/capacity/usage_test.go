@@ -20,7 +20,8 @@ import (
 
 // held is a run that was let start.
 func held(more ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
-	pr := queuetest.MakeRun("r", queuetest.OnTarget("lab"), queuetest.Annotated(contract.AnnotationAdmitted, "2026-01-01T00:00:00Z"),
+	pr := queuetest.MakeRun("r", queuetest.OnTarget("lab"),
+		queuetest.Annotated(contract.AnnotationAdmitted, "2026-01-01T00:00:00Z"),
 		queuetest.Requests(`{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1","bflow.dev/gpu-h200":"4"}`))
 	for _, m := range more {
 		m(pr)
@@ -30,7 +31,8 @@ func held(more ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
 
 func child(name string) func(*tektonv1.PipelineRun) {
 	return func(pr *tektonv1.PipelineRun) {
-		pr.Status.ChildReferences = append(pr.Status.ChildReferences, tektonv1.ChildStatusReference{Name: "r-" + name, PipelineTaskName: name})
+		pr.Status.ChildReferences = append(pr.Status.ChildReferences,
+			tektonv1.ChildStatusReference{Name: "r-" + name, PipelineTaskName: name})
 	}
 }
 
@@ -60,14 +62,20 @@ func TestWhatARunHasItsDevicesFor(t *testing.T) {
 		load *tektonv1.TaskRun
 		want string
 	}{
-		{name: "a run that waits has none", run: held(func(pr *tektonv1.PipelineRun) { delete(pr.Annotations, contract.AnnotationAdmitted) })},
+		{name: "a run that waits has none", run: held(func(pr *tektonv1.PipelineRun) {
+			delete(pr.Annotations,
+				contract.AnnotationAdmitted)
+		})},
 		{name: "a run that was let start provisions", run: held(), want: metrics.HoursProvisioning},
-		{name: "a smoke test is part of provisioning", run: held(child("provision"), child("smoketest")), want: metrics.HoursProvisioning},
-		{name: "a load that runs is measured", run: held(child("load-gen-0")), load: load(false), want: metrics.HoursMeasuring},
+		{name: "a smoke test is part of provisioning", run: held(child("provision"), child("smoketest")),
+			want: metrics.HoursProvisioning},
+		{name: "a load that runs is measured", run: held(child("load-gen-0")), load: load(false),
+			want: metrics.HoursMeasuring},
 		{name: "a load that has no pod yet measures nothing", run: held(child("load-gen-0")), want: metrics.HoursIdle},
 		{name: "after the load its engine idles", run: held(child("load-gen-0")), load: load(true), want: metrics.HoursIdle},
 		{name: "a run that failed before its load idles until its release", run: held(done), want: metrics.HoursIdle},
-		{name: "a run that gave its devices back has none", run: held(child("load-gen-0"), annotated(contract.AnnotationFreed)), load: load(true)},
+		{name: "a run that gave its devices back has none",
+			run: held(child("load-gen-0"), annotated(contract.AnnotationFreed)), load: load(true)},
 		{name: "a released run has none", run: held(done, annotated(contract.AnnotationReleased))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -83,7 +91,8 @@ func TestTimeIsAddedUpByWhatIsTrue(t *testing.T) {
 	c := queuetest.Builder(t).WithObjects(held(child("load-gen-0")), load(false)).Build()
 	clk, m := clocktesting.NewFakeClock(time.Unix(1000, 0)), queuetest.Metrics(t)
 	leaked := map[string]devices.Amounts{"lab": {"nvidia.com/gpu": 1, "bflow.dev/gpu-h200": 1}}
-	a := &Accountant{cache: c, last: clk.Now(), o: UsageOptions{Metrics: m, Clock: clk, Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
+	a := &Accountant{cache: c, last: clk.Now(), o: UsageOptions{Metrics: m, Clock: clk,
+		Leaked: func(context.Context) map[string]devices.Amounts { return leaked }}}
 	spent := func(d time.Duration) {
 		t.Helper()
 		clk.Step(d)

@@ -96,7 +96,10 @@ func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door str
 	case s.Inventory == nil:
 		return pending(fmt.Sprintf("The nodes of target %q are being read", s.Target))
 	case s.Dirty != "":
-		return pending(fmt.Sprintf("Target %q may still hold devices of runs that were released by force: %s; nothing starts there until they are gone", s.Target, s.Dirty))
+		return pending(
+			fmt.Sprintf(
+				"Target %q may still hold devices of runs that were released by force: %s; nothing starts there until they "+
+					"are gone", s.Target, s.Dirty))
 	case len(w.Shapes) == 0:
 		return ready("The run needs no devices")
 	}
@@ -104,7 +107,8 @@ func decide(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door str
 }
 
 func unreachable(now time.Time, s Sight) Decision {
-	text := fmt.Sprintf("The API server of target %q has not answered since %s: %s", s.Target, s.Reach.Since.UTC().Format(time.TimeOnly+" UTC"), s.Reach.Why)
+	text := fmt.Sprintf("The API server of target %q has not answered since %s: %s", s.Target,
+		s.Reach.Since.UTC().Format(time.TimeOnly+" UTC"), s.Reach.Why)
 	if until := s.Reach.Since.Add(QuotaHoldLimit); now.Before(until) {
 		return Decision{State: kueue.CheckStatePending, Message: text, Until: until}
 	}
@@ -116,7 +120,8 @@ func roomFor(now time.Time, s Sight, w Waiting, assumed []devices.Shape, door st
 	text := fmt.Sprintf("Target %q has %s", s.Target, room.Why)
 	switch until := w.Reserved.Add(QuotaHoldLimit); {
 	case room.Never:
-		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free", Requeue: NoNodeRequeueDelay}
+		return Decision{State: kueue.CheckStateRetry, Message: text + "; not even if all of them were free",
+			Requeue: NoNodeRequeueDelay}
 	case door != "":
 		return pending(fmt.Sprintf("Waits behind run %s", door))
 	case room.Enough:

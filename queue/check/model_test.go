@@ -84,7 +84,8 @@ func (e *events) rare() bool {
 }
 
 func newModel(seed uint64, without guard) *model {
-	m := &model{Rand: rand.New(rand.NewPCG(seed, 0)), without: without, nodes: []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 4)}, total: 12}
+	m := &model{Rand: rand.New(rand.NewPCG(seed, 0)), without: without,
+		nodes: []corev1.Node{queuetest.MakeNode("a", 8), queuetest.MakeNode("b", 4)}, total: 12}
 	if n := m.Int64N(4); n > 0 {
 		m.stranger = []corev1.Pod{pod("a", n, "")}
 	}
@@ -194,10 +195,12 @@ func (m *model) submit() {
 		return
 	}
 	count, each := 1+m.Int64N(3), 1+m.Int64N(4)
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{contract.LabelRun: name},
+	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name,
+		Labels: map[string]string{contract.LabelRun: name},
 		Annotations: map[string]string{contract.AnnotationRequests: fmt.Sprintf(`{%q:"%d"}`, gpu, count*each),
 			contract.AnnotationPods: fmt.Sprintf(`[{"count":%d,"requests":{%q:"%d"}}]`, count, gpu, each)}}}
-	m.runs = append(m.runs, &modelled{pr: pr, urgent: m.IntN(3) == 0, version: m.nextVersion(), away: m.now, gpus: slices.Repeat([]int64{each}, int(count))})
+	m.runs = append(m.runs, &modelled{pr: pr, urgent: m.IntN(3) == 0, version: m.nextVersion(), away: m.now,
+		gpus: slices.Repeat([]int64{each}, int(count))})
 }
 
 // makePod puts the next pod of a run on a node that has room, as a scheduler does.

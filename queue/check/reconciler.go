@@ -91,7 +91,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // judge answers for the runs that wait at one target.
-func (r *Reconciler) judge(ctx context.Context, check, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations, door Door) (ctrl.Result, error) {
+func (r *Reconciler) judge(ctx context.Context, check, name string, in target.Sight, flavor *kueue.ResourceFlavor,
+	found reservations, door Door) (ctrl.Result, error) {
 	if len(found.waiting) == 0 {
 		return ctrl.Result{}, nil
 	}
@@ -140,7 +141,8 @@ func (r *Reconciler) setActive(ctx context.Context, check *kueue.AdmissionCheck,
 	return nil
 }
 
-func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, flavor *kueue.ResourceFlavor, found reservations) (Sight, error) {
+func (r *Reconciler) sight(ctx context.Context, name string, in target.Sight, flavor *kueue.ResourceFlavor,
+	found reservations) (Sight, error) {
 	s := Sight{Target: name, Dirty: flavor.Annotations[contract.AnnotationDirty]}
 	if in == nil {
 		return s, nil
@@ -243,7 +245,8 @@ func (r *Reconciler) write(ctx context.Context, check string, cached *kueue.Work
 	})
 	if err == nil {
 		r.written.add(check, cached.UID, version)
-		ctrl.LoggerFrom(ctx).Info("answered", "workload", client.ObjectKeyFromObject(cached).String(), "state", d.State, "message", d.Message)
+		ctrl.LoggerFrom(ctx).Info("answered", "workload", client.ObjectKeyFromObject(cached).String(), "state", d.State,
+			"message", d.Message)
 	}
 	return err
 }

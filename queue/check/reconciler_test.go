@@ -32,14 +32,19 @@ type world struct {
 
 func newWorld(t *testing.T, nodes ...corev1.Node) *world {
 	t.Helper()
-	c := queuetest.Builder(t).WithIndex(&kueue.Workload{}, index, indexOf).WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).WithObjects(
-		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{"bflow.dev/target": "local"}}},
+	c := queuetest.Builder(t).WithIndex(&kueue.Workload{}, index, indexOf).WithStatusSubresource(&kueue.Workload{},
+		&kueue.AdmissionCheck{}).WithObjects(
+		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "local"},
+			Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{"bflow.dev/target": "local"}}},
 		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "bflow-local"}, Spec: kueue.AdmissionCheckSpec{
-			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "local"},
+			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io",
+				Kind: "ResourceFlavor", Name: "local"},
 		}},
-		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/x"}},
+		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"},
+			Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/x"}},
 		&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Spec: kueue.AdmissionCheckSpec{
-			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io", Kind: "ResourceFlavor", Name: "gone"},
+			ControllerName: ControllerName, Parameters: &kueue.AdmissionCheckParametersReference{APIGroup: "kueue.x-k8s.io",
+				Kind: "ResourceFlavor", Name: "gone"},
 		}},
 	).Build()
 	w := &world{World: queuetest.With(t, now, c), target: &queuetest.Sight{Nodes: nodes, Answers: up()}}
@@ -67,7 +72,8 @@ func (w *world) run(name, pods string, conditions ...string) {
 		{Name: "bflow-local", State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(ago(time.Minute))},
 	}
 	for _, c := range append(conditions, kueue.WorkloadQuotaReserved) {
-		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: c, Status: metav1.ConditionTrue, Reason: "x", LastTransitionTime: metav1.NewTime(ago(time.Second))})
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: c, Status: metav1.ConditionTrue, Reason: "x",
+			LastTransitionTime: metav1.NewTime(ago(time.Second))})
 	}
 	w.Create(pr, wl)
 }
@@ -193,7 +199,8 @@ func TestWhatIsNotAskedIsNotAnswered(t *testing.T) {
 	w.want(map[string]kueue.CheckState{"admitted": isPending, "evicted": isPending, "finished": isPending})
 	w.run("asked", four)
 	w.reconcile("bflow-local")
-	w.want(map[string]kueue.CheckState{"admitted": isPending, "evicted": isPending, "finished": isPending, "asked": kueue.CheckStateRetry})
+	w.want(map[string]kueue.CheckState{"admitted": isPending, "evicted": isPending, "finished": isPending,
+		"asked": kueue.CheckStateRetry})
 }
 
 func TestAnOldViewOfTheCacheIsNotActedOn(t *testing.T) {
@@ -227,7 +234,8 @@ func TestLeftoversOfAReleasedRunAreForeign(t *testing.T) {
 
 func TestWhetherACheckIsAnswered(t *testing.T) {
 	w := newWorld(t)
-	for check, want := range map[string]metav1.ConditionStatus{"bflow-local": metav1.ConditionTrue, "lost": metav1.ConditionFalse, "other": ""} {
+	for check, want := range map[string]metav1.ConditionStatus{"bflow-local": metav1.ConditionTrue,
+		"lost": metav1.ConditionFalse, "other": ""} {
 		w.reconcile(check)
 		ac := &kueue.AdmissionCheck{}
 		if err := w.Client.Get(t.Context(), client.ObjectKey{Name: check}, ac); err != nil {
@@ -268,7 +276,8 @@ func TestWhatPassesByItselfIsNotTold(t *testing.T) {
 			text = "Hub x uses it"
 		}
 		door := &doorOf{answers: map[string]lock.Answer{"": {Reason: text, Soon: row.soon}}}
-		result, err := w.r.answer(t.Context(), "bflow-local", found.waiting, Sight{Target: "local", Reach: up(), Inventory: inventory([]corev1.Node{queuetest.MakeNode("a", 8)}), Door: door})
+		result, err := w.r.answer(t.Context(), "bflow-local", found.waiting,
+			Sight{Target: "local", Reach: up(), Inventory: inventory([]corev1.Node{queuetest.MakeNode("a", 8)}), Door: door})
 		if err != nil {
 			t.Fatal(err)
 		}

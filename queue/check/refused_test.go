@@ -22,7 +22,8 @@ func (w *world) refuse(workload string, err error) {
 	w.T.Helper()
 	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		SubResourcePatch: func(
-			ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
+			ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption,
 		) error {
 			if wl, ok := o.(*kueue.Workload); ok {
 				for _, state := range wl.Status.AdmissionChecks {
@@ -59,7 +60,8 @@ func TestARunWhoseAnswerIsRefusedKeepsNoneFromOthers(t *testing.T) {
 		{"it is not valid", invalid("w-r1"), isReady},
 		{"a webhook of its namespace does not answer", silent, isReady},
 		{"its Workload is gone", apierrors.NewNotFound(of, "w-r1"), isReady},
-		{"it has changed, and the others were judged beside what it was", apierrors.NewConflict(of, "w-r1", denied), isPending},
+		{"it has changed, and the others were judged beside what it was", apierrors.NewConflict(of, "w-r1", denied),
+			isPending},
 		{"the API server has too much to do", apierrors.NewTooManyRequestsError("later"), isPending},
 		{"the API server has lost its store", lost, isPending},
 		{"the API server does not answer", context.DeadlineExceeded, isPending},

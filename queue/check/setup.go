@@ -46,7 +46,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		For(&kueue.AdmissionCheck{}).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(checksOf), builder.WithPredicates(asked())).
 		Watches(&kueue.ResourceFlavor{}, all, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
-		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun), builder.WithPredicates(gaveBack())).
+		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(r.checksOfRun),
+			builder.WithPredicates(gaveBack())).
 		WatchesRawSource(o.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.checksAt))).
 		Watches(&corev1.Namespace{}, all, builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: watch.Backoff()}).
@@ -54,7 +55,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 }
 
 func newReconciler(c client.Client, o Options, clk clock.Clock) *Reconciler {
-	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk, written: writings{all: map[string]map[types.UID]string{}}}
+	return &Reconciler{client: c, targets: o.Targets, hub: o.Hub, locks: o.Locks, metrics: o.Metrics, clock: clk,
+		written: writings{all: map[string]map[types.UID]string{}}}
 }
 
 // allChecks asks for every check: whatever changed, a few of them are cheap to judge again.

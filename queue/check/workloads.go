@@ -98,7 +98,8 @@ func stateOf(w *kueue.Workload, check string) *kueue.AdmissionCheckState {
 
 // holdsQuota says whether the check is asked at all: before the reservation, and once it is taken back, it is not.
 func holdsQuota(w *kueue.Workload) bool {
-	return is(w, kueue.WorkloadQuotaReserved) && !is(w, kueue.WorkloadFinished) && !is(w, kueue.WorkloadEvicted) && w.DeletionTimestamp.IsZero()
+	return is(w, kueue.WorkloadQuotaReserved) && !is(w, kueue.WorkloadFinished) && !is(w, kueue.WorkloadEvicted) &&
+		w.DeletionTimestamp.IsZero()
 }
 
 func is(w *kueue.Workload, condition string) bool {

@@ -44,8 +44,10 @@ func cacheOptions() cache.Options {
 // ready once it knows them, whether or not this replica leads, and says which it cannot read.
 func startInformers(ctx context.Context, all cache.Cache) error {
 	for _, kind := range []client.Object{
-		&corev1.Namespace{}, &corev1.Pod{}, &schedulingv1.PriorityClass{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}, &kueue.AdmissionCheck{},
-		&kueue.ClusterQueue{}, &kueue.LocalQueue{}, &kueue.ResourceFlavor{}, &kueue.Workload{}, &kueue.WorkloadPriorityClass{},
+		&corev1.Namespace{}, &corev1.Pod{}, &schedulingv1.PriorityClass{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{},
+		&kueue.AdmissionCheck{},
+		&kueue.ClusterQueue{}, &kueue.LocalQueue{}, &kueue.ResourceFlavor{}, &kueue.Workload{},
+		&kueue.WorkloadPriorityClass{},
 	} {
 		if _, err := all.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("watching %T: %w", kind, err)
@@ -137,7 +139,8 @@ func (b bounded) WaitForCacheSync(asked context.Context) bool {
 	case asked.Err() != nil:
 		return false
 	case b.life.Err() == nil:
-		b.end(fmt.Errorf("waiting for %s: %w; grant what is refused or install what is missing, and it starts again", b.limit, b.missing()))
+		b.end(fmt.Errorf("waiting for %s: %w; grant what is refused or install what is missing, and it starts again", b.limit,
+			b.missing()))
 	}
 	return filled || b.life.Err() != nil
 }

@@ -27,7 +27,8 @@ import (
 type lead struct {
 	resourcelock.Interface
 	valid time.Duration // for which a renewal is good: a request has a retry period to arrive before another replica leads
-	still time.Duration // after which a replica that did not ask who leads stood still; it asks every 1 to 2.2 retry periods
+	// after which a replica that did not ask who leads stood still; it asks every 1 to 2.2 retry periods
+	still time.Duration
 	rest  time.Duration // of such a replica before it takes over: its caches catch up
 	clock clock.PassiveClock
 	lost  func(error) // ends the process
@@ -128,7 +129,8 @@ func (l *lead) write(record resourcelock.LeaderElectionRecord, send func() error
 		l.note(time.Time{})
 	}
 	if ours && !l.mayTake() {
-		return errors.New("the lease is free; this replica takes it at its next check, because its caches may be stale until then")
+		return errors.New(
+			"the lease is free; this replica takes it at its next check, because its caches may be stale until then")
 	}
 	sent := l.clock.Now()
 	err := send()
@@ -163,7 +165,8 @@ func (l *lead) holds() error {
 		return errors.New("this replica does not lead")
 	}
 	if ago := passed(l.renewed, l.clock.Now()); ago >= l.valid {
-		return fmt.Errorf("this replica may not lead any more: its lease was last renewed %s ago", ago.Round(time.Millisecond))
+		return fmt.Errorf("this replica may not lead any more: its lease was last renewed %s ago",
+			ago.Round(time.Millisecond))
 	}
 	return nil
 }

@@ -60,8 +60,9 @@ type elector struct {
 
 func newElector(t *testing.T) *elector {
 	e := &elector{t: t, paper: &paper{}, clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))}
-	e.lead = &lead{Interface: e.paper, valid: 13 * time.Second, still: 5 * time.Second, rest: 15 * time.Second, clock: e.clock,
-		lost: func(err error) { e.lost = err }}
+	e.lead = &lead{Interface: e.paper, valid: 13 * time.Second, still: 5 * time.Second, rest: 15 * time.Second,
+		clock: e.clock,
+		lost:  func(err error) { e.lost = err }}
 	e.serve = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { e.sent.Add(1) }))
 	t.Cleanup(e.serve.Close)
 	return e

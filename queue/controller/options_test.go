@@ -20,7 +20,9 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.CacheTimeout != time.Minute || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection || o.LeaseDuration != 15*time.Second || o.RenewDeadline != 10*time.Second || o.RetryPeriod != 2*time.Second || o.SystemNamespace != contract.NamespaceSystem {
+	if o.CacheTimeout != time.Minute || o.LogLevel.String() != "DEBUG" || !o.Prebuilt || !o.LeaderElection ||
+		o.LeaseDuration != 15*time.Second || o.RenewDeadline != 10*time.Second || o.RetryPeriod != 2*time.Second ||
+		o.SystemNamespace != contract.NamespaceSystem {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -39,7 +41,8 @@ func TestMainSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var said strings.Builder
-			if code := Main(t.Context(), row.args, &said, &said, nil); code != row.code || !strings.Contains(said.String(), row.want) {
+			if code := Main(t.Context(), row.args, &said, &said, nil); code != row.code ||
+				!strings.Contains(said.String(), row.want) {
 				t.Errorf("code %d, said %q", code, said.String())
 			}
 		})
@@ -51,24 +54,30 @@ func TestCachesHoldOnlyOursAndLittleOfIt(t *testing.T) {
 		if _, all := kind.(*kueue.Workload); all {
 			continue // Kueue's own controller labels none of them
 		}
-		if by.Label == nil || by.Label.Matches(labels.Set{}) || !by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc", contract.LabelTarget: "far", contract.LabelRole: contract.RoleMatrix}) {
+		if by.Label == nil || by.Label.Matches(labels.Set{}) ||
+			!by.Label.Matches(labels.Set{contract.LabelPlanHash: "abc", contract.LabelTarget: "far",
+				contract.LabelRole: contract.RoleMatrix}) {
 			t.Errorf("%T: selector %v", kind, by.Label)
 		}
 	}
 	pr := &tektonv1.PipelineRun{}
 	pr.Status.PipelineSpec = &tektonv1.PipelineSpec{}
 	pr.Status.ChildReferences = []tektonv1.ChildStatusReference{{Name: "kept"}}
-	if slim, _ := slimRun(pr); slim.(*tektonv1.PipelineRun).Status.PipelineSpec != nil || len(pr.Status.ChildReferences) != 1 {
+	if slim, _ := slimRun(pr); slim.(*tektonv1.PipelineRun).Status.PipelineSpec != nil ||
+		len(pr.Status.ChildReferences) != 1 {
 		t.Error("a slim run has no Pipeline and keeps its children")
 	}
 	for kind, sets := range map[string]int{"Job": 0, "PipelineRun": 1} {
-		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind}}}, Spec: kueue.WorkloadSpec{PodSets: make([]kueue.PodSet, 1)}}
+		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Kind: kind}}},
+			Spec: kueue.WorkloadSpec{PodSets: make([]kueue.PodSet, 1)}}
 		if slim, _ := slimWorkload(wl); len(slim.(*kueue.Workload).Spec.PodSets) != sets {
 			t.Errorf("the Workload of a %s keeps %d pod sets", kind, len(wl.Spec.PodSets))
 		}
 	}
-	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
-	if slim, _ := slimPod(pod); slim.(*corev1.Pod).Status.Phase != corev1.PodRunning || slim.(*corev1.Pod).Status.PodIP != "" {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"}}
+	if slim, _ := slimPod(pod); slim.(*corev1.Pod).Status.Phase != corev1.PodRunning ||
+		slim.(*corev1.Pod).Status.PodIP != "" {
 		t.Error("a slim pod is its phase")
 	}
 }

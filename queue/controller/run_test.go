@@ -34,10 +34,13 @@ type hub struct {
 func newHub(t *testing.T) *hub {
 	t.Helper()
 	h := &hub{Server: apitest.New(t, "kube-system", contract.NamespaceSystem), t: t, ended: make(chan error, 1)}
-	for kind, namespaced := range map[string]bool{"tekton.dev/v1 PipelineRun": true, "tekton.dev/v1 TaskRun": true, "kueue.x-k8s.io/v1beta2 Workload": true,
-		"kueue.x-k8s.io/v1beta2 LocalQueue": true, "kueue.x-k8s.io/v1beta2 ClusterQueue": false, "kueue.x-k8s.io/v1beta2 ResourceFlavor": false,
-		"kueue.x-k8s.io/v1beta2 AdmissionCheck": false, "kueue.x-k8s.io/v1beta2 WorkloadPriorityClass": false, "scheduling.k8s.io/v1 PriorityClass": false,
-		"coordination.k8s.io/v1 Lease": true, "events.k8s.io/v1 Event": true} {
+	for kind, namespaced := range map[string]bool{"tekton.dev/v1 PipelineRun": true, "tekton.dev/v1 TaskRun": true,
+		"kueue.x-k8s.io/v1beta2 Workload":   true,
+		"kueue.x-k8s.io/v1beta2 LocalQueue": true, "kueue.x-k8s.io/v1beta2 ClusterQueue": false,
+		"kueue.x-k8s.io/v1beta2 ResourceFlavor": false,
+		"kueue.x-k8s.io/v1beta2 AdmissionCheck": false, "kueue.x-k8s.io/v1beta2 WorkloadPriorityClass": false,
+		"scheduling.k8s.io/v1 PriorityClass": false,
+		"coordination.k8s.io/v1 Lease":       true, "events.k8s.io/v1 Event": true} {
 		version, name, _ := strings.Cut(kind, " ")
 		h.Serve(version, name, namespaced)
 	}
@@ -73,7 +76,8 @@ func (h *hub) start(patience time.Duration, flags ...string) {
 	}
 	h.probes = free.Addr().String()
 	free.Close()
-	o, err := Parse(append([]string{"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address=0", "--probe-address", h.probes,
+	o, err := Parse(append([]string{"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address=0",
+		"--probe-address", h.probes,
 		"--cache-timeout", patience.String()}, flags...), io.Discard)
 	if err != nil {
 		h.t.Fatal(err)
@@ -126,7 +130,8 @@ func (h *hub) over() error {
 }
 
 func TestAKindThatEveryRunNeedsIsWaitedForAndThenTheProcessEndsWithASentence(t *testing.T) {
-	for resource, kind := range map[string]string{"pipelineruns": "v1.PipelineRun", "taskruns": "v1.TaskRun", "priorityclasses": "v1.PriorityClass"} {
+	for resource, kind := range map[string]string{"pipelineruns": "v1.PipelineRun", "taskruns": "v1.TaskRun",
+		"priorityclasses": "v1.PriorityClass"} {
 		t.Run(resource, func(t *testing.T) {
 			h := newHub(t)
 			h.forbid(listing(resource))
@@ -136,7 +141,8 @@ func TestAKindThatEveryRunNeedsIsWaitedForAndThenTheProcessEndsWithASentence(t *
 				t.Errorf("it is ready without them: %s", got)
 			}
 			err := h.over()
-			if err == nil || !strings.Contains(err.Error(), kind+": ") || !strings.Contains(err.Error(), "is forbidden") || !strings.Contains(err.Error(), "waiting for 2s") {
+			if err == nil || !strings.Contains(err.Error(), kind+": ") || !strings.Contains(err.Error(), "is forbidden") ||
+				!strings.Contains(err.Error(), "waiting for 2s") {
 				t.Errorf("it ended with %v", err)
 			}
 		})
@@ -193,7 +199,8 @@ func TestPartsThatOtherRunsNeedDelayNobody(t *testing.T) {
 	from := len(h.Requests())
 	h.forbid(func(apitest.Request) bool { return false })
 	h.Serve("tekton.dev/v1beta1", "CustomRun", true)
-	for _, watched := range []apitest.Request{{Verb: "watch", Resource: "customruns"}, {Verb: "watch", Resource: "secrets", Namespace: contract.NamespaceSystem}} {
+	for _, watched := range []apitest.Request{{Verb: "watch", Resource: "customruns"},
+		{Verb: "watch", Resource: "secrets", Namespace: contract.NamespaceSystem}} {
 		eventually.True(t, "that it watches "+watched.Resource, func() bool {
 			return slices.ContainsFunc(h.Requests()[from:], func(q apitest.Request) bool {
 				return q.Verb == watched.Verb && q.Resource == watched.Resource && q.Namespace == watched.Namespace

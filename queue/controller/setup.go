@@ -51,17 +51,21 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 	}
 	grants := access.NewKeeper(mgr.GetClient(), targets)
 	var real clock.RealClock
-	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Log: log, Clock: real})
+	locks := keeper.New(keeper.Options{Hub: hub, Targets: targets, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(),
+		Log: log, Clock: real})
 	for _, part := range []struct {
 		name  string
 		setup func() error
 	}{
 		{"indexes", func() error { return run.SetupIndexes(ctx, mgr.GetFieldIndexer()) }},
 		{"admission", func() error {
-			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: grants, Live: live, Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real, Prebuilt: o.Prebuilt})
+			return queue.SetupAdmission(ctx, mgr, queue.Options{Targets: targets, Access: grants, Live: live,
+				Gate: matrix.NewGate(live), Locks: locks, Hub: hub, Metrics: instruments, Log: log, Clock: real,
+				Prebuilt: o.Prebuilt})
 		}},
 		{"release", func() error {
-			return release.Setup(ctx, mgr, release.Options{Targets: targets, Access: grants, Hub: hub, Metrics: instruments, Log: log, Clock: real, ForceAfter: o.ForceAfter})
+			return release.Setup(ctx, mgr, release.Options{Targets: targets, Access: grants, Hub: hub, Metrics: instruments,
+				Log: log, Clock: real, ForceAfter: o.ForceAfter})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"garbage collection", func() error {
@@ -86,7 +90,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 			return placement.SetupWorkloads(mgr, placement.Options{Targets: targets, Hub: hub, Log: log})
 		}},
 		{"usage of devices", func() error {
-			return capacity.SetupUsage(mgr, capacity.UsageOptions{Metrics: instruments, Clock: real, Leaked: capacity.LeakedOf(mgr.GetClient(), targets, hub)})
+			return capacity.SetupUsage(mgr, capacity.UsageOptions{Metrics: instruments, Clock: real,
+				Leaked: capacity.LeakedOf(mgr.GetClient(), targets, hub)})
 		}},
 		{"the choice of targets", func() error { return placement.SetupTargets(mgr, targets, hub) }},
 		{"status of targets", func() error { return capacity.SetupStatus(mgr, targets, hub) }},
@@ -112,8 +117,10 @@ func setupMatrices(ctx context.Context, mgr ctrl.Manager, o Options, log *slog.L
 }
 
 // pastCaches is a client without a cache, for what decides about a quota, and the identity of the hub.
-func pastCaches(ctx context.Context, mgr ctrl.Manager, timeout time.Duration) (live client.Client, hub string, err error) {
-	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+func pastCaches(ctx context.Context, mgr ctrl.Manager, timeout time.Duration) (live client.Client, hub string,
+	err error) {
+	live, err = client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(),
+		Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
 	}
@@ -166,7 +173,8 @@ func instruments(mgr ctrl.Manager) (*metrics.Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	if err := ctrlmetrics.Registry.Register(metrics.NewRunsCollector(func() (map[string]int, error) { return countRuns(mgr.GetClient()) })); err != nil {
+	if err := ctrlmetrics.Registry.Register(metrics.NewRunsCollector(
+		func() (map[string]int, error) { return countRuns(mgr.GetClient()) })); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	return made, nil

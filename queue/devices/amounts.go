@@ -65,8 +65,9 @@ func ParseQuantity(name, text string) (resource.Quantity, error) {
 		return resource.Quantity{}, fmt.Errorf("%q is not a quantity", text)
 	}
 	if (IsDevice(name) || IsProduct(name)) && q.CmpInt64(MostDevices) > 0 {
-		return resource.Quantity{}, fmt.Errorf("%q is more than the %d devices that a run may ask for; ask for what one run needs",
-			text, MostDevices)
+		return resource.Quantity{},
+			fmt.Errorf("%q is more than the %d devices that a run may ask for; ask for what one run needs",
+				text, MostDevices)
 	}
 	return q, nil
 }

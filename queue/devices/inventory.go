@@ -39,8 +39,9 @@ func Of(nodes []corev1.Node, offered []resourcev1.ResourceSlice) *Inventory {
 // Holder is whose a pod or claim is. The zero value is foreign: somebody else, another hub, or a run whose quota was
 // given back. It takes from what a queue may promise.
 type Holder struct {
-	Run    types.NamespacedName // that holds quota here
-	Leaked bool                 // of a run of this hub without a right to it: nobody could remove it yet. It is foreign too
+	Run types.NamespacedName // that holds quota here
+	// of a run of this hub without a right to it: nobody could remove it yet. It is foreign too
+	Leaked bool
 }
 
 func (h Holder) foreign() bool { return h.Run.Name == "" }

@@ -28,8 +28,9 @@ func TestWhatAClusterHas(t *testing.T) {
 		{name: "a cluster without accelerators has none",
 			nodes: []corev1.Node{makeNode("a", offers("rdma/hca", 4), offers("nvidia.com/mofed", 1))}, want: amounts()},
 		{name: "whole NVIDIA GPUs count by resource and by product",
-			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), label(gpu+".product", h100)), makeNode("b", offers(gpu, 4), label(gpu+".product", "NVIDIA-L40S"))},
-			want:  amounts(gpu, 12, qH100, 8, "bflow.dev/gpu-l40s", 4)},
+			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), label(gpu+".product", h100)),
+				makeNode("b", offers(gpu, 4), label(gpu+".product", "NVIDIA-L40S"))},
+			want: amounts(gpu, 12, qH100, 8, "bflow.dev/gpu-l40s", 4)},
 		{name: "without feature discovery a GPU has no product",
 			nodes: []corev1.Node{makeNode("a", offers(gpu, 2))}, want: amounts(gpu, 2)},
 		{name: "a managed cluster names the product in its own label",
@@ -39,17 +40,23 @@ func TestWhatAClusterHas(t *testing.T) {
 			nodes: []corev1.Node{makeNode("a", offers(gpu, 56), label(gpu+".product", h100+"-MIG-1g.10gb"))},
 			want:  amounts(gpu, 56, qH100+"-mig-1g.10gb", 56)},
 		{name: "MIG with the mixed strategy has a resource for each profile",
-			nodes: []corev1.Node{makeNode("a", offers(gpu, 4), offers("nvidia.com/mig-1g.10gb", 14), offers("nvidia.com/mig-3g.40gb", 4),
-				label(gpu+".product", h100), label("nvidia.com/mig-1g.10gb.product", h100+"-MIG-1g.10gb"), label("nvidia.com/mig-3g.40gb.product", h100+"-MIG-3g.40gb"))},
-			want: amounts(gpu, 4, qH100, 4, "nvidia.com/mig-1g.10gb", 14, qH100+"-mig-1g.10gb", 14, "nvidia.com/mig-3g.40gb", 4, qH100+"-mig-3g.40gb", 4)},
+			nodes: []corev1.Node{makeNode("a", offers(gpu, 4), offers("nvidia.com/mig-1g.10gb", 14),
+				offers("nvidia.com/mig-3g.40gb", 4),
+				label(gpu+".product", h100), label("nvidia.com/mig-1g.10gb.product", h100+"-MIG-1g.10gb"),
+				label("nvidia.com/mig-3g.40gb.product", h100+"-MIG-3g.40gb"))},
+			want: amounts(gpu, 4, qH100, 4, "nvidia.com/mig-1g.10gb", 14, qH100+"-mig-1g.10gb", 14, "nvidia.com/mig-3g.40gb", 4,
+				qH100+"-mig-3g.40gb", 4)},
 		{name: "AMD GPUs and partitions of them",
-			nodes: []corev1.Node{makeNode("a", offers("amd.com/gpu", 8), label("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM")), makeNode("b", offers("amd.com/cpx_nps4", 64))},
-			want:  amounts("amd.com/gpu", 8, "bflow.dev/gpu-instinct-mi300x-oam", 8, "amd.com/cpx_nps4", 64)},
-		{name: "Gaudi", nodes: []corev1.Node{makeNode("a", offers("habana.ai/gaudi", 8))}, want: amounts("habana.ai/gaudi", 8, "bflow.dev/gpu-gaudi", 8)},
+			nodes: []corev1.Node{makeNode("a", offers("amd.com/gpu", 8),
+				label("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM")), makeNode("b", offers("amd.com/cpx_nps4", 64))},
+			want: amounts("amd.com/gpu", 8, "bflow.dev/gpu-instinct-mi300x-oam", 8, "amd.com/cpx_nps4", 64)},
+		{name: "Gaudi", nodes: []corev1.Node{makeNode("a", offers("habana.ai/gaudi", 8))},
+			want: amounts("habana.ai/gaudi", 8, "bflow.dev/gpu-gaudi", 8)},
 		{name: "dynamic resource allocation counts devices by driver and type",
 			nodes: []corev1.Node{makeNode("a")},
 			slices: []resourcev1.ResourceSlice{slice("a", "gpu.nvidia.com", 1, 1,
-				device("gpu-0", "type", "gpu", "productName", "NVIDIA H100 80GB HBM3"), device("gpu-1", "gpu.nvidia.com/type", "gpu", "gpu.nvidia.com/productName", "NVIDIA H100 80GB HBM3"))},
+				device("gpu-0", "type", "gpu", "productName", "NVIDIA H100 80GB HBM3"),
+				device("gpu-1", "gpu.nvidia.com/type", "gpu", "gpu.nvidia.com/productName", "NVIDIA H100 80GB HBM3"))},
 			want: amounts("gpu.nvidia.com/gpu", 2, qH100, 2)},
 		{name: "slices of an older generation, of an unfinished pool and of network drivers do not count",
 			nodes: []corev1.Node{makeNode("a"), makeNode("b")},
@@ -63,20 +70,25 @@ func TestWhatAClusterHas(t *testing.T) {
 		{name: "a slice of a card that is listed whole does not count beside it",
 			nodes: []corev1.Node{makeNode("a")},
 			slices: []resourcev1.ResourceSlice{slice("a", "gpu.nvidia.com", 1, 1,
-				partitionable(device("gpu-0", "type", "gpu")), partitionable(device("gpu-0-mig-0", "type", "mig", "profile", "1g.10gb")))},
+				partitionable(device("gpu-0", "type", "gpu")), partitionable(
+					device("gpu-0-mig-0", "type", "mig", "profile", "1g.10gb")))},
 			want: amounts("gpu.nvidia.com/gpu", 1)},
 		{name: "a tainted device does not count",
-			nodes:  []corev1.Node{makeNode("a")},
-			slices: []resourcev1.ResourceSlice{slice("a", "gpu.amd.com", 1, 1, device("gpu-0", "type", "amdgpu"), taintedDevice(device("gpu-1", "type", "amdgpu")))},
-			want:   amounts("gpu.amd.com/amdgpu", 1)},
+			nodes: []corev1.Node{makeNode("a")},
+			slices: []resourcev1.ResourceSlice{slice("a", "gpu.amd.com", 1, 1, device("gpu-0", "type", "amdgpu"),
+				taintedDevice(device("gpu-1", "type", "amdgpu")))},
+			want: amounts("gpu.amd.com/amdgpu", 1)},
 		{name: "a node that is cordoned, not ready or under pressure gives nothing, and its resources stay known",
 			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), cordoned), makeNode("b", offers("amd.com/gpu", 8), notReady),
-				makeNode("c", offers("habana.ai/gaudi", 8), taint("node.kubernetes.io/disk-pressure", corev1.TaintEffectNoSchedule))},
+				makeNode("c", offers("habana.ai/gaudi", 8), taint("node.kubernetes.io/disk-pressure",
+					corev1.TaintEffectNoSchedule))},
 			want: amounts(gpu, 0, "amd.com/gpu", 0, "habana.ai/gaudi", 0, "bflow.dev/gpu-gaudi", 0)},
 		{name: "a taint that keeps a node for benchmarks is no loss",
-			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), taint("dedicated", corev1.TaintEffectNoSchedule), taint(gpu, corev1.TaintEffectNoSchedule))}, want: amounts(gpu, 8)},
+			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), taint("dedicated", corev1.TaintEffectNoSchedule),
+				taint(gpu, corev1.TaintEffectNoSchedule))}, want: amounts(gpu, 8)},
 		{name: "ill devices do not count, and a node of ill devices keeps the resource known",
-			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), ill(gpu, 1)), makeNode("b", offers("amd.com/gpu", 2), ill("amd.com/gpu", 2))}, want: amounts(gpu, 7, "amd.com/gpu", 0)},
+			nodes: []corev1.Node{makeNode("a", offers(gpu, 8), ill(gpu, 1)),
+				makeNode("b", offers("amd.com/gpu", 2), ill("amd.com/gpu", 2))}, want: amounts(gpu, 7, "amd.com/gpu", 0)},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -109,17 +121,25 @@ func TestWhatAQueueMayPromise(t *testing.T) {
 		pods  []corev1.Pod
 		want  devices.Amounts
 	}{
-		{"what others hold is taken away, by product too", []corev1.Node{node}, []corev1.Pod{makePod("a", gpu, 3)}, amounts(gpu, 5, qH100, 5)},
-		{"what our runs hold is not", []corev1.Node{node}, []corev1.Pod{makePod("a", gpu, 4, mine), makePod("a", gpu, 1)}, amounts(gpu, 7, qH100, 7)},
+		{"what others hold is taken away, by product too", []corev1.Node{node}, []corev1.Pod{makePod("a", gpu, 3)},
+			amounts(gpu, 5, qH100, 5)},
+		{"what our runs hold is not", []corev1.Node{node}, []corev1.Pod{makePod("a", gpu, 4, mine), makePod("a", gpu, 1)},
+			amounts(gpu, 7, qH100, 7)},
 		{"a pod that has ended holds nothing", []corev1.Node{node},
-			[]corev1.Pod{makePod("a", gpu, 3, phase(corev1.PodSucceeded)), makePod("a", gpu, 3, phase(corev1.PodFailed))}, amounts(gpu, 8, qH100, 8)},
-		{"a pod that waits for a node holds nothing", []corev1.Node{node}, []corev1.Pod{makePod("", gpu, 3, phase(corev1.PodPending))}, amounts(gpu, 8, qH100, 8)},
+			[]corev1.Pod{makePod("a", gpu, 3, phase(corev1.PodSucceeded)), makePod("a", gpu, 3, phase(corev1.PodFailed))},
+			amounts(gpu, 8, qH100, 8)},
+		{"a pod that waits for a node holds nothing", []corev1.Node{node},
+			[]corev1.Pod{makePod("", gpu, 3, phase(corev1.PodPending))}, amounts(gpu, 8, qH100, 8)},
 		{"a pod that a node is being cleared for holds its devices", []corev1.Node{node},
-			[]corev1.Pod{makePod("", gpu, 3, phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.NominatedNodeName = "a" })}, amounts(gpu, 5, qH100, 5)},
-		{"what we hold on a cordoned node stays promised, or other nodes would pay for it", []corev1.Node{makeNode("a", offers(gpu, 8), cordoned), makeNode("b", offers(gpu, 8))},
+			[]corev1.Pod{makePod("", gpu, 3, phase(corev1.PodPending),
+				func(p *corev1.Pod) { p.Status.NominatedNodeName = "a" })}, amounts(gpu, 5, qH100, 5)},
+		{"what we hold on a cordoned node stays promised, or other nodes would pay for it",
+			[]corev1.Node{makeNode("a", offers(gpu, 8), cordoned), makeNode("b", offers(gpu, 8))},
 			[]corev1.Pod{makePod("a", gpu, 4, mine), makePod("a", gpu, 2)}, amounts(gpu, 12)},
-		{"others may hold more than there is when devices fall ill", []corev1.Node{makeNode("a", offers(gpu, 8), ill(gpu, 6))}, []corev1.Pod{makePod("a", gpu, 4)}, amounts(gpu, 0)},
-		{"devices that a node no longer offers are not held", []corev1.Node{node}, []corev1.Pod{makePod("a", "amd.com/gpu", 4)}, amounts(gpu, 8, qH100, 8)},
+		{"others may hold more than there is when devices fall ill",
+			[]corev1.Node{makeNode("a", offers(gpu, 8), ill(gpu, 6))}, []corev1.Pod{makePod("a", gpu, 4)}, amounts(gpu, 0)},
+		{"devices that a node no longer offers are not held", []corev1.Node{node},
+			[]corev1.Pod{makePod("a", "amd.com/gpu", 4)}, amounts(gpu, 8, qH100, 8)},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -134,12 +154,14 @@ func TestWhatAQueueMayPromise(t *testing.T) {
 
 func TestClaimsHoldDevicesOfTheirPods(t *testing.T) {
 	inv := devices.Of([]corev1.Node{makeNode("a")}, []resourcev1.ResourceSlice{slice("a", "gpu.nvidia.com", 1, 1,
-		device("gpu-0", "type", "gpu", "productName", h100), device("gpu-1", "type", "gpu", "productName", h100), device("gpu-2", "type", "gpu", "productName", h100))})
+		device("gpu-0", "type", "gpu", "productName", h100), device("gpu-1", "type", "gpu", "productName", h100),
+		device("gpu-2", "type", "gpu", "productName", h100))})
 	pod := makePod("a", "cpu", 1, mine, func(p *corev1.Pod) { p.UID = types.UID("u1") })
 	admin := true
 	watching := claim("gpu.nvidia.com", "a", "gpu-2", "")
 	watching.Status.Allocation.Devices.Results[0].AdminAccess = &admin
-	inv.Hold([]corev1.Pod{pod}, []resourcev1.ResourceClaim{claim("gpu.nvidia.com", "a", "gpu-0", "u1"), claim("gpu.nvidia.com", "a", "gpu-1", "u2"), watching}, ours)
+	inv.Hold([]corev1.Pod{pod}, []resourcev1.ResourceClaim{claim("gpu.nvidia.com", "a", "gpu-0", "u1"),
+		claim("gpu.nvidia.com", "a", "gpu-1", "u2"), watching}, ours)
 	one := amounts("gpu.nvidia.com/gpu", 1, qH100, 1)
 	for name, got := range map[string]devices.Amounts{"ours": inv.Ours(), "foreign": inv.Foreign(), "free": inv.Free()} {
 		if diff := cmp.Diff(one, got); diff != "" {
@@ -163,12 +185,13 @@ func TestRunsOfTwoTeamsWithOneNameAreTwo(t *testing.T) {
 
 func TestWhatARunHoldsWithoutARightIsLeakedAndForeign(t *testing.T) {
 	inv := devices.Of([]corev1.Node{makeNode("a", offers(gpu, 8))}, nil)
-	inv.Hold([]corev1.Pod{makePod("a", gpu, 2, mine), makePod("a", gpu, 3)}, nil, func(namespace string, labels map[string]string) devices.Holder {
-		if ours(namespace, labels) != (devices.Holder{}) {
-			return devices.Holder{Leaked: true}
-		}
-		return devices.Holder{}
-	})
+	inv.Hold([]corev1.Pod{makePod("a", gpu, 2, mine), makePod("a", gpu, 3)}, nil,
+		func(namespace string, labels map[string]string) devices.Holder {
+			if ours(namespace, labels) != (devices.Holder{}) {
+				return devices.Holder{Leaked: true}
+			}
+			return devices.Holder{}
+		})
 	for name, row := range map[string]struct{ got, want devices.Amounts }{
 		"leaked": {inv.Leaked(), amounts(gpu, 2)}, "foreign": {inv.Foreign(), amounts(gpu, 5)},
 		"ours": {inv.Ours(), amounts()}, "free": {inv.Free(), amounts(gpu, 3)},
@@ -186,7 +209,8 @@ func TestPodsAskForTheLargerOfInitAndRunning(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	p := makePod("a", gpu, 1)
 	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Resources: asks(gpu, 2)})
-	p.Spec.InitContainers = []corev1.Container{{Resources: asks(gpu, 1), RestartPolicy: &always}, {Resources: asks(gpu, 2)}}
+	p.Spec.InitContainers = []corev1.Container{{Resources: asks(gpu, 1), RestartPolicy: &always},
+		{Resources: asks(gpu, 2)}}
 	if diff := cmp.Diff(amounts(gpu, 4), devices.OfPod(&p)); diff != "" {
 		t.Errorf("two containers and a sidecar (-want +got):\n%s", diff)
 	}
@@ -198,7 +222,8 @@ func TestPodsAskForTheLargerOfInitAndRunning(t *testing.T) {
 
 func TestGroupsNameResourceAndProduct(t *testing.T) {
 	inv := devices.Of([]corev1.Node{
-		makeNode("a", offers(gpu, 8), label(gpu+".product", h100)), makeNode("b", offers(gpu, 8), label(gpu+".product", h100), cordoned), makeNode("c", offers(gpu, 2)),
+		makeNode("a", offers(gpu, 8), label(gpu+".product", h100)),
+		makeNode("b", offers(gpu, 8), label(gpu+".product", h100), cordoned), makeNode("c", offers(gpu, 2)),
 		makeNode("d"),
 	}, []resourcev1.ResourceSlice{slice("d", "gaudi.intel.com", 1, 1, device("x", "model", "Gaudi3"))})
 	want := []devices.Group{{Resource: "gaudi.intel.com/device", Product: "bflow.dev/gpu-gaudi3", Nodes: 1, Total: 1},

@@ -18,8 +18,9 @@ func makeNode(name string, options ...nodeOption) corev1.Node {
 	n := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 		Status: corev1.NodeStatus{
-			Capacity: corev1.ResourceList{"cpu": resource.MustParse("8")}, Allocatable: corev1.ResourceList{"cpu": resource.MustParse("7900m")},
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Capacity:    corev1.ResourceList{"cpu": resource.MustParse("8")},
+			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("7900m")},
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
 	for _, o := range options {
@@ -70,7 +71,8 @@ func makePod(node, name string, count int64, options ...podOption) corev1.Pod {
 }
 
 func asks(name string, count int64) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceName(name): *resource.NewQuantity(count, resource.DecimalSI)}}
+	return corev1.ResourceRequirements{Limits: corev1.ResourceList{
+		corev1.ResourceName(name): *resource.NewQuantity(count, resource.DecimalSI)}}
 }
 
 func mine(p *corev1.Pod) { p.Labels["run"] = "x" }
@@ -86,7 +88,8 @@ func phase(ph corev1.PodPhase) podOption { return func(p *corev1.Pod) { p.Status
 
 func slice(node, driver string, generation, of int64, ds ...resourcev1.Device) resourcev1.ResourceSlice {
 	return resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{
-		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: of}, Devices: ds,
+		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: generation,
+			ResourceSliceCount: of}, Devices: ds,
 	}}
 }
 
@@ -101,7 +104,8 @@ func device(name string, attributes ...string) resourcev1.Device {
 
 func claim(driver, pool, dev string, reservedFor types.UID) resourcev1.ResourceClaim {
 	c := resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{Allocation: &resourcev1.AllocationResult{
-		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{{Driver: driver, Pool: pool, Device: dev}}},
+		Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+			{Driver: driver, Pool: pool, Device: dev}}},
 	}}}
 	if reservedFor != "" {
 		c.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", UID: reservedFor}}

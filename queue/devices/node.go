@@ -127,5 +127,6 @@ func lost(n *corev1.Node) string {
 
 func systemTaint(key string) bool {
 	leaving := []string{"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupted"}
-	return slices.Contains(leaving, key) || strings.HasPrefix(key, "node.kubernetes.io/") || strings.HasPrefix(key, "node.cloudprovider.kubernetes.io/")
+	return slices.Contains(leaving, key) || strings.HasPrefix(key, "node.kubernetes.io/") ||
+		strings.HasPrefix(key, "node.cloudprovider.kubernetes.io/")
 }

@@ -121,7 +121,8 @@ func (f spaces) place(pods []Shape) *Shape {
 		}
 		return n
 	}
-	byNodes := slices.SortedStableFunc(slices.Values(bySize), func(a, b Shape) int { return cmp.Compare(nodes(a), nodes(b)) })
+	byNodes := slices.SortedStableFunc(slices.Values(bySize),
+		func(a, b Shape) int { return cmp.Compare(nodes(a), nodes(b)) })
 	if f.inOrder(byNodes) == nil {
 		return nil
 	}

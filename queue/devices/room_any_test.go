@@ -16,7 +16,8 @@ import (
 // node.
 func anyWorld(rng *rand.Rand) (nodes []corev1.Node, want, assumed []devices.Shape) {
 	for _, name := range []string{"a", "b", "c"} {
-		nodes = append(nodes, makeNode(name, offers(gpu, rng.Int64N(9)), label(gpu+".product", []string{h100, h100, "NVIDIA-L40S"}[rng.IntN(3)])))
+		nodes = append(nodes, makeNode(name, offers(gpu, rng.Int64N(9)),
+			label(gpu+".product", []string{h100, h100, "NVIDIA-L40S"}[rng.IntN(3)])))
 	}
 	shape := func(count int64) devices.Shape {
 		n := 1 + rng.IntN(5)
@@ -66,7 +67,8 @@ func onto(n *corev1.Node, free int64, pod devices.Amounts) int64 {
 
 // everyPlacement calls each with what is left on the nodes, for all ways in which the scheduler may put pods. One
 // that finds no node waits.
-func everyPlacement(nodes []corev1.Node, free []int64, left []devices.Amounts, seen map[string]bool, each func([]int64)) {
+func everyPlacement(nodes []corev1.Node, free []int64, left []devices.Amounts, seen map[string]bool,
+	each func([]int64)) {
 	if key := fmt.Sprint(free, left); seen[key] {
 		return
 	} else {

@@ -20,9 +20,13 @@ func TestRequestsAreWholeDevices(t *testing.T) {
 	if diff := cmp.Diff(amounts(gpu, 4), got.Devices()); diff != "" {
 		t.Errorf("a slot is no device:\n%s", diff)
 	}
-	for text, want := range map[string]string{`{"nvidia.com/gpu":"500m"}`: "whole number", `{"nvidia.com/gpu":"-1"}`: "whole number", `{"nvidia.com/gpu":4}`: "reading requests", `{"a/b":"x"}`: `"x"`,
-		`{"nvidia.com/gpu":"100000000"}`: "ask for what one run needs", `{"bflow.dev/gpu-h100":"1e17"}`: "ask for what one run needs",
-		`{"a/b":"1e999999999"}`: "write it as a plain number", `{"a/b":"1e-999999999"}`: "write it as a plain number", `{"a/b":"1E99999999999999999999"}`: "plain number",
+	for text, want := range map[string]string{`{"nvidia.com/gpu":"500m"}`: "whole number",
+		`{"nvidia.com/gpu":"-1"}`: "whole number", `{"nvidia.com/gpu":4}`: "reading requests", `{"a/b":"x"}`: `"x"`,
+		`{"nvidia.com/gpu":"100000000"}`:             "ask for what one run needs",
+		`{"bflow.dev/gpu-h100":"1e17"}`:              "ask for what one run needs",
+		`{"a/b":"1e999999999"}`:                      "write it as a plain number",
+		`{"a/b":"1e-999999999"}`:                     "write it as a plain number",
+		`{"a/b":"1E99999999999999999999"}`:           "plain number",
 		`{"a/b":"` + strings.Repeat("9", 100) + `"}`: "write it as a plain number"} {
 		if _, err := devices.ParseRequests(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", text, err, want)
@@ -42,7 +46,9 @@ func TestAmountsThatAreNoDevicesMayBeLarge(t *testing.T) {
 }
 
 func TestPodsOfARun(t *testing.T) {
-	got, err := devices.ParsePods(`[{"count":2,"requests":{"nvidia.com/gpu":"4","cpu":"1"}},{"count":0,"requests":{"nvidia.com/gpu":"1"}}]`)
+	got,
+		err := devices.ParsePods(
+		`[{"count":2,"requests":{"nvidia.com/gpu":"4","cpu":"1"}},{"count":0,"requests":{"nvidia.com/gpu":"1"}}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +59,8 @@ func TestPodsOfARun(t *testing.T) {
 		t.Error("a negative count must be refused")
 	}
 	want := []devices.Shape{pods(2, "amd.com/gpu", 1), pods(4, gpu, 1, qH100, 1)}
-	if diff := cmp.Diff(want, devices.Shapes(amounts(gpu, 4, qH100, 4, "amd.com/gpu", 2, "bflow.dev/cluster-slot", 1))); diff != "" {
+	if diff := cmp.Diff(want, devices.Shapes(amounts(gpu, 4, qH100, 4, "amd.com/gpu", 2, "bflow.dev/cluster-slot",
+		1))); diff != "" {
 		t.Errorf("without pods (-want +got):\n%s", diff)
 	}
 }

@@ -135,7 +135,8 @@ func (c *Collector) sweep(ctx context.Context, t target.Target) {
 	}
 	err = DeleteLeaks(ctx, t.Live, leaks, func(o Object) {
 		c.o.Metrics.Leftovers.WithLabelValues(t.Name, o.Kind).Inc()
-		log.Info("deleted what a run had left", "namespace", o.Namespace, "run", o.Run(), "object", o.String(), "why", why[o.Run()])
+		log.Info("deleted what a run had left", "namespace", o.Namespace, "run", o.Run(), "object", o.String(), "why",
+			why[o.Run()])
 	})
 	if err != nil {
 		log.Warn("deleting what runs have left", "error", err.Error())

@@ -60,13 +60,15 @@ func (l *lab) put(kind, name, hub, run string, age time.Duration) {
 
 // run lays a PipelineRun on the hub.
 func (l *lab) run(name string, annotations map[string]string, ended time.Duration, labels ...string) {
-	o := apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{contract.LabelPlanHash: "h"}, "annotations": annotations}, "spec": apitest.Object{}}
+	o := apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{contract.LabelPlanHash: "h"},
+		"annotations": annotations}, "spec": apitest.Object{}}
 	for _, run := range labels {
 		o["metadata"].(apitest.Object)["labels"].(apitest.Object)[contract.LabelRun] = run
 	}
 	if ended > 0 {
 		at := time.Now().Add(-ended).UTC().Format(time.RFC3339)
-		o["status"] = apitest.Object{"completionTime": at, "conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "lastTransitionTime": at}}}
+		o["status"] = apitest.Object{"completionTime": at,
+			"conditions": []any{apitest.Object{"type": "Succeeded", "status": "True", "lastTransitionTime": at}}}
 	}
 	l.hub.Put(runsAt+name, o)
 }
@@ -88,7 +90,8 @@ func (l *lab) leaks() string {
 func TestFind(t *testing.T) {
 	admitted := map[string]string{contract.AnnotationAdmitted: "x"}
 	released := func(ago time.Duration) map[string]string {
-		return map[string]string{contract.AnnotationAdmitted: "x", contract.AnnotationReleased: time.Now().Add(-ago).UTC().Format(time.RFC3339)}
+		return map[string]string{contract.AnnotationAdmitted: "x",
+			contract.AnnotationReleased: time.Now().Add(-ago).UTC().Format(time.RFC3339)}
 	}
 	for _, row := range []struct {
 		name string
@@ -103,27 +106,36 @@ func TestFind(t *testing.T) {
 		}, "ConfigMap x, Deployment x, Job x, PersistentVolumeClaim x, Pod x, Service x"},
 		{"never of another hub", func(l *lab) { l.put("pods", "p", other, "gone", time.Hour) }, ""},
 		{"never what is younger than two minutes", func(l *lab) { l.put("pods", "p", mine, "gone", time.Minute) }, ""},
-		{"never of a run that goes on", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", admitted, 0) }, ""},
-		{"nor of one that waits, and is not named yet", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", nil, 0) }, ""},
+		{"never of a run that goes on", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", admitted, 0) },
+			""},
+		{"nor of one that waits, and is not named yet",
+			func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", nil, 0) }, ""},
 		{"nor of a further attempt", func(l *lab) {
 			l.put("pods", "p", mine, "r", time.Hour)
 			l.run("r", released(time.Hour), time.Hour)
 			l.run("r-a2", nil, 0, "r")
 		}, ""},
-		{"nor of one that is being released", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", admitted, time.Hour) }, ""},
-		{"nor of one that was released a moment ago", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Minute), time.Hour) }, ""},
-		{"of one that was released a while ago", func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Hour), time.Hour) }, "Pod p"},
+		{"nor of one that is being released",
+			func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", admitted, time.Hour) }, ""},
+		{"nor of one that was released a moment ago",
+			func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Minute), time.Hour) }, ""},
+		{"of one that was released a while ago",
+			func(l *lab) { l.put("pods", "p", mine, "r", time.Hour); l.run("r", released(time.Hour), time.Hour) }, "Pod p"},
 		{"of one that ended and that nobody releases, since the compiler has not marked it", func(l *lab) {
 			l.put("pods", "p", mine, "r", time.Hour)
 			at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
-			l.hub.Put(runsAt+"r", apitest.Object{"metadata": apitest.Object{}, "spec": apitest.Object{}, "status": apitest.Object{
-				"completionTime": at, "conditions": []any{apitest.Object{"type": "Succeeded", "status": "False", "lastTransitionTime": at}},
-				"childReferences": []any{apitest.Object{"name": "r-provision"}}}})
+			l.hub.Put(runsAt+"r", apitest.Object{"metadata": apitest.Object{}, "spec": apitest.Object{},
+				"status": apitest.Object{
+					"completionTime": at, "conditions": []any{apitest.Object{"type": "Succeeded", "status": "False",
+						"lastTransitionTime": at}},
+					"childReferences": []any{apitest.Object{"name": "r-provision"}}}})
 		}, "Pod p"},
 		{"task pods and pods of people are none", func(l *lab) {
-			l.target.Put("/api/v1/namespaces/bench/pods/task", apitest.Object{"metadata": apitest.Object{"creationTimestamp": "2020-01-01T00:00:00Z",
-				"labels": apitest.Object{contract.LabelHub: mine, contract.LabelRun: "gone"}}})
-			l.target.Put("/api/v1/namespaces/bench/pods/theirs", apitest.Object{"metadata": apitest.Object{"creationTimestamp": "2020-01-01T00:00:00Z"}})
+			l.target.Put("/api/v1/namespaces/bench/pods/task",
+				apitest.Object{"metadata": apitest.Object{"creationTimestamp": "2020-01-01T00:00:00Z",
+					"labels": apitest.Object{contract.LabelHub: mine, contract.LabelRun: "gone"}}})
+			l.target.Put("/api/v1/namespaces/bench/pods/theirs",
+				apitest.Object{"metadata": apitest.Object{"creationTimestamp": "2020-01-01T00:00:00Z"}})
 		}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -198,7 +210,8 @@ func TestTwoHubsCleanUpAfterThemselvesOnly(t *testing.T) {
 
 func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 	l := newLab(t)
-	l.hub.Put("/api/v1/namespaces/bench", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{contract.LabelEnabled: "true"}}})
+	l.hub.Put("/api/v1/namespaces/bench", apitest.Object{
+		"metadata": apitest.Object{"labels": apitest.Object{contract.LabelEnabled: "true"}}})
 	l.put("deployments", "d", mine, "gone", time.Hour)
 	deleted := make(chan string, 1)
 	l.target.OnDelete(func(q apitest.Request, _ apitest.Object) {
@@ -207,10 +220,12 @@ func TestAJanitorLooksWhenATargetComesAndCountsWhatItFinds(t *testing.T) {
 	})
 	m := queuetest.Metrics(t)
 	targets := target.NewRegistry()
-	j := gc.NewCollector(gc.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}})
+	j := gc.NewCollector(gc.Options{Hub: l.h, Targets: targets, Metrics: m, Log: slog.New(slog.DiscardHandler),
+		Clock: clock.RealClock{}})
 	go j.Start(t.Context())
 	targets.Put(target.Target{Name: "lab", Live: l.way})
-	if name := eventually.Receive(t, "a look at the target", deleted); name != "d" || testutil.ToFloat64(m.Leaked.WithLabelValues("lab")) != 1 {
+	if name := eventually.Receive(t, "a look at the target", deleted); name != "d" ||
+		testutil.ToFloat64(m.Leaked.WithLabelValues("lab")) != 1 {
 		t.Errorf("deleted %q", name)
 	}
 }

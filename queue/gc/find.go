@@ -55,7 +55,10 @@ func (h Hub) Served(ctx context.Context, target string) ([]string, error) {
 		return nil, fmt.Errorf("listing queues: %w", err)
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(queues.Items, func(q kueue.LocalQueue) bool { return q.Namespace == name && q.Name == target })
+		return !slices.ContainsFunc(queues.Items, func(q kueue.LocalQueue) bool {
+			return q.Namespace == name &&
+				q.Name == target
+		})
 	}), nil
 }
 
@@ -63,7 +66,10 @@ func (h Hub) Served(ctx context.Context, target string) ([]string, error) {
 // the others.
 func (h Hub) Find(ctx context.Context, c client.Client, target string, namespaces []string) ([]Leak, error) {
 	if h.ID == "" {
-		return nil, errors.New("looking for what runs have left: the identity of the hub is not known, by which its objects are told from those of others")
+		return nil,
+			errors.New(
+				"looking for what runs have left: the identity of the hub is not known, by which its objects are told from " +
+					"those of others")
 	}
 	var out []Leak
 	var errs []error

@@ -58,7 +58,8 @@ func ByRun(id string) labels.Selector {
 
 // ByHub selects what was made for any run of a hub.
 func ByHub(hub string) labels.Selector {
-	return selector(require(contract.LabelHub, selection.Equals, hub), require(contract.LabelRun, selection.Exists), require(contract.LabelRelease, selection.Exists))
+	return selector(require(contract.LabelHub, selection.Equals, hub), require(contract.LabelRun, selection.Exists),
+		require(contract.LabelRelease, selection.Exists))
 }
 
 func require(key string, op selection.Operator, values ...string) labels.Requirement {
@@ -96,10 +97,10 @@ func List(ctx context.Context, c client.Client, target, hub, namespace string, b
 	return out, nil
 }
 
-// Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew. What
-// makes pods stays until they are gone: a ReplicaSet that outlives its Deployment, because nobody collects garbage just
-// now, is in no list of ours and makes a pod anew once its controller works again. An object that was replaced meanwhile
-// by another of its name stays. deleted is called for each.
+// Delete deletes objects. Pods go with their owner; alone they are deleted once no owner is left to make them anew.
+// What makes pods stays until they are gone: a ReplicaSet that outlives its Deployment, because nobody collects garbage
+// just now, is in no list of ours and makes a pod anew once its controller works again. An object that was replaced
+// meanwhile by another of its name stays. deleted is called for each.
 func Delete(ctx context.Context, c client.Client, all []Object, deleted func(Object)) error {
 	owners := slices.ContainsFunc(all, Object.makesPods)
 	for _, o := range all {

@@ -19,7 +19,8 @@ import (
 // rights there.
 func TestATargetIsAskedAboutNamespacesThatItServes(t *testing.T) {
 	var all []client.Object
-	for name, labels := range map[string]map[string]string{"bench": {contract.LabelEnabled: "true"}, "late": {contract.LabelEnabled: "true"}, "shop": nil} {
+	for name, labels := range map[string]map[string]string{"bench": {contract.LabelEnabled: "true"},
+		"late": {contract.LabelEnabled: "true"}, "shop": nil} {
 		all = append(all, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
 	}
 	for _, in := range []string{"bench/local", "bench/worker", "late/local", "shop/worker"} {

@@ -76,7 +76,8 @@ func (h *hub) admit() {
 
 func (r *run) begin() {
 	r.state = started
-	r.hub.w.tell(history.Event{Kind: history.Started, Hub: r.hub.name, Run: r.name, Key: r.key, Fence: r.fence, Amounts: map[string]int64{"gpu": int64(r.size)}})
+	r.hub.w.tell(history.Event{Kind: history.Started, Hub: r.hub.name, Run: r.name, Key: r.key, Fence: r.fence,
+		Amounts: map[string]int64{"gpu": int64(r.size)}})
 }
 
 // task is what the tasks of a run do on the target, whatever becomes of the controller.
@@ -219,7 +220,8 @@ func (h *hub) write() {
 // judge writes down what became of the Lease.
 func (w *world) judge(before lock.Lease, step lock.Step, hub string) {
 	now := w.lease
-	if now.Fence < before.Fence || (now.Holder != before.Holder || now.Key != before.Key) && now.Holder != "" && now.Fence <= before.Fence {
+	if now.Fence < before.Fence || (now.Holder != before.Holder || now.Key != before.Key) && now.Holder != "" &&
+		now.Fence <= before.Fence {
 		w.wrong = append(w.wrong, "the fence does not grow")
 	}
 	switch step {

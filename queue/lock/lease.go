@@ -41,10 +41,12 @@ type Lease struct {
 
 // Ask is the wish of a hub that cannot have the Lease yet. It keeps the holder from letting runs in for ever.
 type Ask struct {
-	Hub   string    `json:"hub"`
-	Key   string    `json:"key"`
-	Since time.Time `json:"since"` // when the run that wants it began to queue, by the clock of that hub: it decides who is next, and nothing that must be safe
-	Beat  int64     `json:"beat"`  // grows while the hub waits: one that stands still is forgotten
+	Hub string `json:"hub"`
+	Key string `json:"key"`
+	// when the run that wants it began to queue, by the clock of that hub: it decides who is next, and nothing that must
+	// be safe
+	Since time.Time `json:"since"`
+	Beat  int64     `json:"beat"` // grows while the hub waits: one that stands still is forgotten
 }
 
 func (l Lease) askOf(hub string) (Ask, bool) {

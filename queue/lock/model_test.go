@@ -69,7 +69,8 @@ func shrink(seed uint64, f flaws) (int, *world, []string) {
 func report(seed uint64, f flaws) string {
 	steps, w, wrong := shrink(seed, f)
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, after %d steps of trouble (BFLOW_LOCK_SEED=%d plays it alone):\n  %s\n", seed, steps, seed, strings.Join(wrong, "\n  "))
+	fmt.Fprintf(&b, "seed %d, after %d steps of trouble (BFLOW_LOCK_SEED=%d plays it alone):\n  %s\n", seed, steps, seed,
+		strings.Join(wrong, "\n  "))
 	for _, e := range w.events {
 		fmt.Fprintf(&b, "    %v\n", e)
 	}

@@ -79,16 +79,19 @@ func (r *Round) Ask(q Request) Answer {
 		return r.grant(q)
 	case r.next == nil && q.Key == r.current: // it joins those that hold it
 		if ask, other := r.memory.ahead(r.now, q.Queued); other && !r.foreign() {
-			return requeue("Hub %s waits for target %q with setup %q, so no more runs begin there with setup %q", short(ask.Hub), r.target, ask.Key, q.Key)
+			return requeue("Hub %s waits for target %q with setup %q, so no more runs begin there with setup %q", short(ask.Hub),
+				r.target, ask.Key, q.Key)
 		}
 		return r.grant(q)
 	case r.next == nil:
 		r.next, r.closed = &q, true
-		return r.wait("Target %q is set up as %q for run %s; setup %q is installed once those runs have ended", r.target, r.current, r.holder(), q.Key)
+		return r.wait("Target %q is set up as %q for run %s; setup %q is installed once those runs have ended", r.target,
+			r.current, r.holder(), q.Key)
 	case q.Key != r.next.Key:
 		return requeue("Run %s comes first on target %q, with setup %q", r.next.Run, r.target, r.next.Key)
 	case r.closed:
-		return r.wait("Target %q is set up as %q for run %s; setup %q is installed once those runs have ended", r.target, r.current, r.holder(), q.Key)
+		return r.wait("Target %q is set up as %q for run %s; setup %q is installed once those runs have ended", r.target,
+			r.current, r.holder(), q.Key)
 	default:
 		return r.grant(q)
 	}
@@ -107,9 +110,12 @@ func (r *Round) grant(q Request) Answer {
 	case r.foreign() && !r.memory.expired(r.now):
 		return r.wait("Hub %s uses target %q with setup %q", short(l.Holder), r.target, l.Key)
 	case r.foreign():
-		return r.wait("Hub %s has not renewed its lock of target %q; it is taken over when none of its pods is left there", short(l.Holder), r.target)
+		return r.wait("Hub %s has not renewed its lock of target %q; it is taken over when none of its pods is left there",
+			short(l.Holder), r.target)
 	case l.Holder == r.memory.hub && len(l.Before) > 0:
-		return r.wait("The lock of target %q was taken over from hub %s; setup %q is installed once nothing of it was seen for %s", r.target, short(l.Before[0]), q.Key, LeaseDuration)
+		return r.wait(
+			"The lock of target %q was taken over from hub %s; setup %q is installed once nothing of it was seen for %s",
+			r.target, short(l.Before[0]), q.Key, LeaseDuration)
 	case l.Holder == r.memory.hub && IsExclusive(q.Key) && l.Key == q.Key:
 		return r.wait("The run wants target %q for itself, and pods of other hubs are there", r.target)
 	}

@@ -106,13 +106,15 @@ const (
 )
 
 func newWorld(seed uint64, f flaws) *world {
-	w := &world{rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), faults: true, flaws: f}
+	w := &world{rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), faults: true,
+		flaws: f}
 	for i := range 1 + w.rnd.IntN(3) { // one hub, two, and once in a while three
 		h := &hub{w: w, name: string(rune('A' + i)), quota: 4 + w.rnd.IntN(5), up: true, linked: true, tasked: true}
 		h.skew = time.Duration(w.rnd.IntN(241)-120) * time.Second
 		h.memory = lock.NewMemory(h.name)
 		for n := range 2 + w.rnd.IntN(5) {
-			r := &run{hub: h, name: fmt.Sprintf("%s/%d", h.name, n), size: 1 + w.rnd.IntN(h.quota), takes: time.Duration(10+w.rnd.IntN(200)) * time.Second}
+			r := &run{hub: h, name: fmt.Sprintf("%s/%d", h.name, n), size: 1 + w.rnd.IntN(h.quota),
+				takes: time.Duration(10+w.rnd.IntN(200)) * time.Second}
 			r.comes = w.now.Add(time.Duration(w.rnd.IntN(300)) * time.Second)
 			switch k := w.rnd.IntN(10); k {
 			case 0:

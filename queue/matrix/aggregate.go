@@ -46,10 +46,12 @@ func (r *Reconciler) aggregate(ctx context.Context, cr *tektonv1beta1.CustomRun)
 	case err != nil:
 		return false, fmt.Errorf("reading task %s: %w", contract.MatrixAggregate, err)
 	}
-	return deleted && !made.IsDone() && r.clock.Since(made.CreationTimestamp.Time) < aggregateTimeout+aggregateEndGrace, nil
+	return deleted && !made.IsDone() && r.clock.Since(made.CreationTimestamp.Time) < aggregateTimeout+aggregateEndGrace,
+		nil
 }
 
-func (r *Reconciler) startAggregate(ctx context.Context, parent *tektonv1.PipelineRun, task *tektonv1.TaskRun) (wait bool, err error) {
+func (r *Reconciler) startAggregate(ctx context.Context, parent *tektonv1.PipelineRun,
+	task *tektonv1.TaskRun) (wait bool, err error) {
 	deleted, why := !parent.DeletionTimestamp.IsZero(), "was cancelled without its finally tasks"
 	if deleted {
 		why = "is deleted"
@@ -61,7 +63,8 @@ func (r *Reconciler) startAggregate(ctx context.Context, parent *tektonv1.Pipeli
 	if err != nil {
 		return false, fmt.Errorf("starting task %s: %w", contract.MatrixAggregate, err)
 	}
-	r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix %s", task.Name, why)
+	r.events.Eventf(parent, nil, corev1.EventTypeNormal, "StartedAggregate", "Matrix", "Started %s, because the matrix %s",
+		task.Name, why)
 	return deleted, nil
 }
 
@@ -121,12 +124,14 @@ func aggregateOf(parent *tektonv1.PipelineRun) *tektonv1.TaskRun {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: aggregateName(parent), Namespace: parent.Namespace,
 				Labels: map[string]string{
-					pipeline.PipelineRunLabelKey: parent.Name, pipeline.PipelineRunUIDLabelKey: string(parent.UID), pipeline.PipelineTaskLabelKey: task.Name,
-					contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: contract.MatrixAggregate,
+					pipeline.PipelineRunLabelKey: parent.Name, pipeline.PipelineRunUIDLabelKey: string(parent.UID),
+					pipeline.PipelineTaskLabelKey: task.Name,
+					contract.LabelManagedBy:       contract.ManagedBy, contract.LabelRole: contract.MatrixAggregate,
 				},
 			},
-			Spec: tektonv1.TaskRunSpec{TaskSpec: &task.TaskSpec.TaskSpec, ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate,
-				Timeout: &metav1.Duration{Duration: aggregateTimeout}},
+			Spec: tektonv1.TaskRunSpec{TaskSpec: &task.TaskSpec.TaskSpec, ServiceAccountName: spec.ServiceAccountName,
+				PodTemplate: spec.PodTemplate,
+				Timeout:     &metav1.Duration{Duration: aggregateTimeout}},
 		}
 		maps.Copy(tr.Labels, task.TaskSpec.Metadata.Labels) // it asks for a token by one of them
 		if parent.DeletionTimestamp.IsZero() {              // what a deleted one owns may go before it

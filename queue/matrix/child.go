@@ -44,7 +44,9 @@ func group(runs []tektonv1.PipelineRun, points int) map[int]*child {
 		c.attempts = append(c.attempts, pr)
 	}
 	for _, c := range children {
-		slices.SortFunc(c.attempts, func(a, b *tektonv1.PipelineRun) int { return cmp.Compare(run.Attempt(a), run.Attempt(b)) })
+		slices.SortFunc(c.attempts, func(a, b *tektonv1.PipelineRun) int {
+			return cmp.Compare(run.Attempt(a), run.Attempt(b))
+		})
 	}
 	return children
 }

@@ -43,7 +43,8 @@ func stories() map[string]story {
 		}
 	}
 	return map[string]story{
-		"it runs to its end": {live: func(w *world, between func()) { w.slots = 2; between() }, runs: []string{first, second, third}, end: "3p"},
+		"it runs to its end": {live: func(w *world, between func()) { w.slots = 2; between() },
+			runs: []string{first, second, third}, end: "3p"},
 		"one after another": {
 			plans: func(_ int, p *runplan.RunPlan) { p.Execution.MaxParallel = 1 },
 			live:  func(_ *world, between func()) { between() }, runs: []string{first, second, third}, end: "3p"},
@@ -58,8 +59,10 @@ func stories() map[string]story {
 				w.verdict = func(name string) string { return map[string]string{first: "red"}[name] }
 				between()
 			}, runs: []string{first}, end: "Fcs"},
-		"it is cancelled with its end while one runs": {live: cancel(tektonv1.PipelineRunSpecStatusCancelledRunFinally), runs: []string{first}, end: "3c"},
-		"it is cancelled outright while one runs":     {live: cancel(tektonv1.PipelineRunSpecStatusCancelled), runs: []string{first}, again: true, end: "3c"},
+		"it is cancelled with its end while one runs": {live: cancel(tektonv1.PipelineRunSpecStatusCancelledRunFinally),
+			runs: []string{first}, end: "3c"},
+		"it is cancelled outright while one runs": {live: cancel(tektonv1.PipelineRunSpecStatusCancelled),
+			runs: []string{first}, again: true, end: "3c"},
 		"it is deleted while one runs": {live: func(w *world, between func()) {
 			w.hold = true
 			between()
@@ -176,7 +179,8 @@ func (s *story) check(w *world, n int) {
 	if (err == nil) != (s.again && s.end != "") || (w.aggregated == 1) != s.again || w.aggregated > 1 {
 		w.T.Errorf("killed after write %d: the last task has run %d times: %v", n, w.aggregated, err)
 	}
-	if err == nil && (task.Labels["tekton.dev/pipelineRunUID"] != "parent" || task.Spec.TaskSpec == nil || len(task.OwnerReferences) != 1) {
+	if err == nil && (task.Labels["tekton.dev/pipelineRunUID"] != "parent" || task.Spec.TaskSpec == nil ||
+		len(task.OwnerReferences) != 1) {
 		w.T.Errorf("killed after write %d: the last task is %+v", n, task)
 	}
 	cr := w.cr()
@@ -187,7 +191,8 @@ func (s *story) check(w *world, n int) {
 		return
 	}
 	if got := w.state().Outcomes; got != s.end || !cr.IsDone() || len(cr.Finalizers) > 0 {
-		w.T.Errorf("killed after write %d: outcomes %s, want %s; done %v, finalizers %v\n%s", n, got, s.end, cr.IsDone(), cr.Finalizers, w.snapshot())
+		w.T.Errorf("killed after write %d: outcomes %s, want %s; done %v, finalizers %v\n%s", n, got, s.end, cr.IsDone(),
+			cr.Finalizers, w.snapshot())
 	}
 	if good := !strings.ContainsAny(s.end, "Fcds"); cr.IsSuccessful() != good {
 		w.T.Errorf("killed after write %d: successful %v", n, cr.IsSuccessful())
@@ -201,7 +206,8 @@ func TestNoRunIsMadeAfterItsMatrixWasCancelled(t *testing.T) {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if _, ok := o.(*tektonv1.PipelineRun); ok {
 				if made++; made == 2 { // it is just on its way
-					w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+					w.EditRun("tiny",
+						func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 				}
 			}
 			return c.Create(ctx, o, opts...)

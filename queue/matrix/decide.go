@@ -213,7 +213,8 @@ func (s *sight) failed(outcomes []state.Outcome) string {
 			}
 		}
 		if o.Red() {
-			return fmt.Sprintf("nothing more starts: %s %s, and the matrix ends with its first failure (fail_fast)", name, o.Word())
+			return fmt.Sprintf("nothing more starts: %s %s, and the matrix ends with its first failure (fail_fast)", name,
+				o.Word())
 		}
 	}
 	return ""

@@ -23,7 +23,8 @@ func makeSight(words string, lanes int) *sight {
 		o := state.Outcome(c)
 		if c == 'q' || c == 'r' {
 			o = state.Made
-			pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i), Annotations: map[string]string{}}}
+			pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("r", i),
+				Annotations: map[string]string{}}}
 			pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
 			if c == 'r' {
 				pr.Spec.Status = ""
@@ -51,8 +52,10 @@ func TestHowManyRunsAreMade(t *testing.T) {
 		{name: "a small matrix at once", words: "...", lanes: 1, want: "0 1 2"},
 		{name: "twenty at first", words: strings.Repeat(".", 100), lanes: 1, want: places(0, 20, 1)},
 		{name: "twenty in each queue", words: strings.Repeat(".", 100), lanes: 2, want: places(0, 40, 1)},
-		{name: "twice as many as run", words: strings.Repeat("r", 15) + strings.Repeat(".", 100), lanes: 1, want: places(15, 45, 1)},
-		{name: "a queue that is full does not stop the other", words: strings.Repeat("q.", 20) + "....", lanes: 2, want: places(1, 41, 2)},
+		{name: "twice as many as run", words: strings.Repeat("r", 15) + strings.Repeat(".", 100), lanes: 1,
+			want: places(15, 45, 1)},
+		{name: "a queue that is full does not stop the other", words: strings.Repeat("q.", 20) + "....", lanes: 2,
+			want: places(1, 41, 2)},
 		{name: "no more than a person says", words: "rq......", lanes: 1, rules: rules{maxParallel: 3}, want: "2"},
 		{name: "what has ended makes room", words: "prq.....", lanes: 1, rules: rules{maxParallel: 3}, want: "3"},
 		{name: "none when it ends", words: "r.....", lanes: 1, ending: true},
@@ -96,7 +99,8 @@ func TestTheGuessOfTheEnd(t *testing.T) {
 		{name: "nobody knows before something runs", words: "qq..", lanes: 1},
 		{name: "by the plan, one after another", words: "r.", lanes: 1, want: 18 * time.Minute},
 		{name: "by the plan, two at once", words: "rr..", lanes: 1, want: 18 * time.Minute},
-		{name: "by what runs took", words: "ppr.", lanes: 1, spent: map[string]state.Spent{"a": {Runs: 2, Seconds: 240}}, want: 3 * time.Minute},
+		{name: "by what runs took", words: "ppr.", lanes: 1, spent: map[string]state.Spent{"a": {Runs: 2, Seconds: 240}},
+			want: 3 * time.Minute},
 		{name: "the slowest queue counts", words: "rr" + strings.Repeat(".p", 4), lanes: 2, want: 54 * time.Minute},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -143,7 +147,8 @@ func TestQueuesAreNeverEmptyAndWindowsNeverBreak(t *testing.T) {
 	}
 	var order []int
 	for _, pr := range w.runs() {
-		if pr.Annotations[contract.AnnotationMLflowParent] != "ml7" || pr.Labels[contract.LabelRun] != pr.Name || pr.Labels[contract.LabelAttempt] != "1" {
+		if pr.Annotations[contract.AnnotationMLflowParent] != "ml7" || pr.Labels[contract.LabelRun] != pr.Name ||
+			pr.Labels[contract.LabelAttempt] != "1" {
 			t.Fatalf("%s: %v %v", pr.Name, pr.Labels, pr.Annotations)
 		}
 		n := 0
@@ -162,7 +167,8 @@ func TestAMatrixThatCannotBe(t *testing.T) {
 		want string
 	}{
 		{"a param that is no digest", func(w *world) { w.param(contract.ParamPlans, "x") }, "compile the matrix again"},
-		{"more points than there are", func(w *world) { w.param(contract.ParamPoints, "7") }, `there are 2, and param "points" says 7`},
+		{"more points than there are", func(w *world) { w.param(contract.ParamPoints, "7") },
+			`there are 2, and param "points" says 7`},
 		{"points that were changed", func(w *world) { w.damage() }, "it was changed after it was made"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -170,7 +176,8 @@ func TestAMatrixThatCannotBe(t *testing.T) {
 			row.do(w)
 			w.Must(w.reconcile())
 			cr := w.cr()
-			if c := cr.Status.GetCondition("Succeeded"); !c.IsFalse() || !strings.Contains(c.Message, row.want) || len(w.runs()) > 0 || len(cr.Finalizers) > 0 {
+			if c := cr.Status.GetCondition("Succeeded"); !c.IsFalse() || !strings.Contains(c.Message, row.want) ||
+				len(w.runs()) > 0 || len(cr.Finalizers) > 0 {
 				t.Errorf("%+v, %v, %d runs", c, cr.Finalizers, len(w.runs()))
 			}
 		})
@@ -229,7 +236,8 @@ func TestAPointThatSaysWhatOnlyTheControllerSaysIsRefused(t *testing.T) {
 			"annotation bflow.dev/released is written by bflow-controller only"},
 		{"the name of another run", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRun] = "other" },
 			"label bflow.dev/run is written by bflow-controller only"},
-		{"a release, whose pods are a server's", func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRelease] = "other" },
+		{"a release, whose pods are a server's",
+			func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelRelease] = "other" },
 			"label bflow.dev/release is not one that a run may carry"},
 		{"an owner", func(pr *tektonv1.PipelineRun) { pr.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} },
 			"it has an owner or a finalizer"},

@@ -127,7 +127,8 @@ func (r *Reconciler) dropFinalizers(ctx context.Context, runs []tektonv1.Pipelin
 			continue
 		}
 		err := r.change(ctx, &runs[i], func(pr *tektonv1.PipelineRun) {
-			pr.Finalizers = slices.DeleteFunc(slices.Clone(pr.Finalizers), func(f string) bool { return f == contract.FinalizerMatrix })
+			pr.Finalizers = slices.DeleteFunc(slices.Clone(pr.Finalizers),
+				func(f string) bool { return f == contract.FinalizerMatrix })
 		})
 		problems = append(problems, client.IgnoreNotFound(err))
 	}
@@ -226,7 +227,8 @@ func (r *Reconciler) close(ctx context.Context, cr *tektonv1beta1.CustomRun, run
 		return nil
 	}
 	before := client.MergeFromWithOptions(cr.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	cr.Finalizers = slices.DeleteFunc(slices.Clone(cr.Finalizers), func(f string) bool { return f == contract.FinalizerMatrix })
+	cr.Finalizers = slices.DeleteFunc(slices.Clone(cr.Finalizers),
+		func(f string) bool { return f == contract.FinalizerMatrix })
 	if err := r.client.Patch(ctx, cr, before); err != nil {
 		return fmt.Errorf("removing its finalizer: %w", err)
 	}

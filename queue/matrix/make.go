@@ -96,7 +96,8 @@ func (m *matrix) fillIn(pr *tektonv1.PipelineRun, i int) {
 	pr.Labels[contract.LabelMatrix] = nameOf(m.CustomRun)
 	run.Identify(pr)
 	annotate(pr, contract.AnnotationPoint, strconv.Itoa(i+1))
-	for _, key := range []string{contract.AnnotationStarted, contract.AnnotationSource} { // Tekton has copied them from the parent
+	for _, key := range []string{contract.AnnotationStarted, contract.AnnotationSource} {
+		// Tekton has copied them from the parent
 		if value := m.Annotations[key]; value != "" {
 			annotate(pr, key, value)
 		}

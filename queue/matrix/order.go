@@ -40,7 +40,8 @@ func orderOf(cr *tektonv1beta1.CustomRun) (order, error) {
 	}
 	o := order{root: text[contract.ParamPlans], mlflow: text[contract.ParamMLflowRun]}
 	if !rootDigest.MatchString(o.root) {
-		return o, fmt.Errorf("reading param %q: %q is not a digest of points; compile the matrix again", contract.ParamPlans, o.root)
+		return o, fmt.Errorf("reading param %q: %q is not a digest of points; compile the matrix again", contract.ParamPlans,
+			o.root)
 	}
 	for _, p := range []struct {
 		name      string

@@ -41,7 +41,8 @@ func (r *Reconciler) points(ctx context.Context, cr *tektonv1beta1.CustomRun, o 
 		return nil, err
 	}
 	if all.Len() != o.points {
-		return nil, fmt.Errorf("reading the points: there are %d, and param %q says %d", all.Len(), contract.ParamPoints, o.points)
+		return nil, fmt.Errorf("reading the points: there are %d, and param %q says %d", all.Len(), contract.ParamPoints,
+			o.points)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,8 @@ func (r *Reconciler) adopt(ctx context.Context, cr *tektonv1beta1.CustomRun, cm 
 
 // ownedBy is the reference to a matrix as an owner; the controlling one for its runs.
 func ownedBy(cr *tektonv1beta1.CustomRun, controller bool) metav1.OwnerReference {
-	ref := metav1.OwnerReference{APIVersion: tektonv1beta1.SchemeGroupVersion.String(), Kind: kind, Name: cr.Name, UID: cr.UID}
+	ref := metav1.OwnerReference{APIVersion: tektonv1beta1.SchemeGroupVersion.String(), Kind: kind, Name: cr.Name,
+		UID: cr.UID}
 	if controller {
 		ref.Controller, ref.BlockOwnerDeletion = &controller, &controller
 	}

@@ -56,9 +56,11 @@ type Reconciler struct {
 }
 
 // NewReconciler makes the reconciler of CustomRuns.
-func NewReconciler(c client.Client, live client.Reader, compiler Compiler, recorder events.EventRecorder, clk clock.PassiveClock,
+func NewReconciler(c client.Client, live client.Reader, compiler Compiler, recorder events.EventRecorder,
+	clk clock.PassiveClock,
 	log *slog.Logger) *Reconciler {
-	return &Reconciler{client: c, live: live, compiler: compiler, gate: NewGate(live), events: recorder, clock: clk, log: log,
+	return &Reconciler{client: c, live: live, compiler: compiler, gate: NewGate(live), events: recorder, clock: clk,
+		log:  log,
 		read: map[types.UID]Points{}, wrote: map[types.UID]time.Time{}}
 }
 
@@ -121,7 +123,8 @@ func owned(pr *tektonv1.PipelineRun, by types.UID) bool {
 	return false
 }
 
-func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, runs []tektonv1.PipelineRun) (ctrl.Result, error) {
+func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun,
+	runs []tektonv1.PipelineRun) (ctrl.Result, error) {
 	if cr.IsDone() {
 		return ctrl.Result{}, r.close(ctx, cr, runs)
 	}
@@ -154,7 +157,8 @@ func (r *Reconciler) advance(ctx context.Context, cr *tektonv1beta1.CustomRun, r
 	m := &matrix{CustomRun: cr, order: o, was: was, end: end,
 		name:  func(i int) string { return r.compiler.ChildName(nameOf(cr), i+1) },
 		sight: sight{rules: o.rules, outcomes: outcomes, ending: end.wanted || was.Stopped != ""}}
-	if m.ending && slices.Contains(outcomes, state.None) { // a run that the cache has not seen yet must not be taken for none
+	if m.ending && slices.Contains(outcomes, state.None) {
+		// a run that the cache has not seen yet must not be taken for none
 		if runs, err = r.liveRuns(ctx, cr); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -335,7 +339,8 @@ func urgent(was, now *state.State) bool {
 	return was.Counts.Ended() != now.Counts.Ended() || was.Stopped != now.Stopped || was.Outcomes == ""
 }
 
-func (r *Reconciler) status(ctx context.Context, cr *tektonv1beta1.CustomRun, now *state.State, edit func(*tektonv1beta1.CustomRunStatus)) error {
+func (r *Reconciler) status(ctx context.Context, cr *tektonv1beta1.CustomRun, now *state.State,
+	edit func(*tektonv1beta1.CustomRunStatus)) error {
 	before := client.MergeFromWithOptions(cr.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	if now != nil {
 		text, err := json.Marshal(now)

@@ -20,7 +20,8 @@ import (
 func (w *world) refuse(name string) {
 	denied := errors.New(`admission webhook "stranger" denied the request`)
 	w.with(interceptor.NewClient(w.Client, interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			if o.GetName() == name {
 				return apierrors.NewForbidden(corev1.Resource("pipelineruns"), name, denied)
 			}
@@ -53,7 +54,8 @@ func TestARunThatTakesNoChangeKeepsTheCancelFromNoOther(t *testing.T) {
 			w.hold = true
 			w.settle()
 			w.refuse(row.refused)
-			w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+			w.EditRun("tiny",
+				func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 			err := w.looks(3)
 			if err == nil || !strings.Contains(err.Error(), `telling run "`+row.refused+`" to end`) {
 				t.Errorf("the error does not say who was not told: %v", err)
@@ -107,7 +109,8 @@ func TestTheEndOfAMatrixReachesItsRunsThoughOneIsNotLetGo(t *testing.T) {
 	if !guarded(w.Run(first)) || w.Run(second).IsPending() || !w.Run(third).IsPending() {
 		t.Fatalf("the first was to be over and held, the second to run, the third to wait:\n%s", w.snapshot())
 	}
-	w.EditRun("tiny", func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
+	w.EditRun("tiny",
+		func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally })
 	_ = w.looks(3)
 	for _, name := range []string{second, third} {
 		if pr := w.Run(name); !run.Stopping(pr) && !pr.IsCancelled() {

@@ -51,11 +51,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, matrices cache.Cache, compiler
 		clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("matrix").
 		Watches(&tektonv1.PipelineRun{}, watch.Debounce(debounce, Of)).
-		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
+		WatchesRawSource(source.Kind(matrices, &tektonv1beta1.CustomRun{},
+			&handler.TypedEnqueueRequestForObject[*tektonv1beta1.CustomRun]{})).
 		WatchesRawSource(source.Kind(matrices, &tektonv1.PipelineRun{}, handler.TypedEnqueueRequestsFromMapFunc(endingIn))).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(
+			watch.ObjectsOf(matrices, &tektonv1beta1.CustomRunList{})), builder.WithPredicates(watch.Enabled())).
 		// one matrix does not wait for another
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: watch.Backoff(),
+			CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(r)
 }
 
@@ -66,7 +69,8 @@ func endingIn(_ context.Context, parent *tektonv1.PipelineRun) (out []reconcile.
 	}
 	for _, child := range parent.Status.ChildReferences {
 		if child.Kind == kind {
-			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: parent.Namespace, Name: child.Name}})
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: parent.Namespace,
+				Name: child.Name}})
 		}
 	}
 	return out
@@ -91,7 +95,8 @@ func Of(_ context.Context, o client.Object) (out []reconcile.Request) {
 // runs are those that the CustomRun of a name owns or has owned, from the cache, shared: they must not be changed.
 func (r *Reconciler) runs(ctx context.Context, key types.NamespacedName) ([]tektonv1.PipelineRun, error) {
 	var all tektonv1.PipelineRunList
-	err := r.client.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingFields{Index: key.Name}, client.UnsafeDisableDeepCopy)
+	err := r.client.List(ctx, &all, client.InNamespace(key.Namespace), client.MatchingFields{Index: key.Name},
+		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("listing the runs of matrix %q: %w", key.Name, err)
 	}
@@ -101,7 +106,8 @@ func (r *Reconciler) runs(ctx context.Context, key types.NamespacedName) ([]tekt
 // liveRuns are those of a matrix, past the cache.
 func (r *Reconciler) liveRuns(ctx context.Context, cr *tektonv1beta1.CustomRun) ([]tektonv1.PipelineRun, error) {
 	var all tektonv1.PipelineRunList
-	if err := r.live.List(ctx, &all, client.InNamespace(cr.Namespace), client.MatchingLabels{contract.LabelMatrix: nameOf(cr)}); err != nil {
+	if err := r.live.List(ctx, &all, client.InNamespace(cr.Namespace),
+		client.MatchingLabels{contract.LabelMatrix: nameOf(cr)}); err != nil {
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	mine, _ := of(cr, all.Items)

@@ -65,11 +65,14 @@ func makePlans(t testing.TB, n int, edits ...func(i int, p *runplan.RunPlan)) []
 	minutes := func(n int) runplan.Duration { return runplan.Duration(time.Duration(n) * time.Minute) }
 	var plans []*runplan.RunPlan
 	for i := range n {
-		p := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: fmt.Sprintf("tiny-m%d", i+1), Experiment: "tiny", Index: i + 1,
+		p := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: fmt.Sprintf("tiny-m%d", i+1),
+			Experiment: "tiny", Index: i + 1,
 			Axes:       []runplan.AxisValue{{Path: "load.rate", Value: i}},
 			Deployment: runplan.Deployment{Engine: runplan.Engine{Kind: "sim"}, Replicas: 1, TensorParallel: 1},
-			Target:     runplan.Target{Name: "local", Namespace: ns}, Queue: runplan.Queue{Name: "local", Requests: map[string]string{"bflow.dev/cluster-slot": "1"}},
-			Timeouts:  runplan.Timeouts{Pipeline: minutes(45), Tasks: minutes(30), Finally: minutes(15), Measurement: []runplan.Duration{minutes(2)}},
+			Target:     runplan.Target{Name: "local", Namespace: ns},
+			Queue:      runplan.Queue{Name: "local", Requests: map[string]string{"bflow.dev/cluster-slot": "1"}},
+			Timeouts: runplan.Timeouts{Pipeline: minutes(45), Tasks: minutes(30), Finally: minutes(15),
+				Measurement: []runplan.Duration{minutes(2)}},
 			Execution: runplan.Execution{Phases: runplan.Phases{Deploy: true, Cleanup: true}}}
 		for _, edit := range edits {
 			edit(i, p)
@@ -89,7 +92,8 @@ func newWorld(t *testing.T, plans []*runplan.RunPlan) *world {
 		WithObjects(queuetest.RunNamespace()).
 		WithStatusSubresource(&tektonv1beta1.CustomRun{}, &tektonv1.PipelineRun{}, &tektonv1.TaskRun{}).
 		WithIndex(&tektonv1.PipelineRun{}, Index, IndexOf)
-	w := &world{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build()), slots: 1, started: map[string]int{}}
+	w := &world{World: queuetest.With(t, time.Now().Truncate(time.Second), builder.Build()), slots: 1,
+		started: map[string]int{}}
 	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			o.SetCreationTimestamp(metav1.NewTime(w.Clock.Now()))
@@ -119,14 +123,18 @@ func (w *world) customRun(parent *tektonv1.PipelineRun) {
 	params := tektonv1beta1.Params{}
 	for _, task := range parent.Spec.PipelineSpec.Tasks {
 		for _, p := range task.Params {
-			params = append(params, tektonv1beta1.Param{Name: p.Name, Value: *tektonv1beta1.NewStructuredValues(strings.ReplaceAll(p.Value.StringVal, "$(tasks.begin.results.mlflow-run-id)", "ml7"))})
+			params = append(params, tektonv1beta1.Param{Name: p.Name,
+				Value: *tektonv1beta1.NewStructuredValues(strings.ReplaceAll(p.Value.StringVal,
+					"$(tasks.begin.results.mlflow-run-id)", "ml7"))})
 		}
 	}
 	yes := true
 	w.Must(w.Client.Create(w.T.Context(), &tektonv1beta1.CustomRun{
 		ObjectMeta: metav1.ObjectMeta{Name: "tiny-children", Namespace: ns, UID: "matrix", Labels: parent.Labels,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: parent.Name, UID: parent.UID, Controller: &yes}}},
-		Spec: tektonv1beta1.CustomRunSpec{Params: params, CustomRef: &tektonv1beta1.TaskRef{APIVersion: contract.MatrixAPIVersion, Kind: contract.MatrixKind}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: parent.Name,
+				UID: parent.UID, Controller: &yes}}},
+		Spec: tektonv1beta1.CustomRunSpec{Params: params, CustomRef: &tektonv1beta1.TaskRef{
+			APIVersion: contract.MatrixAPIVersion, Kind: contract.MatrixKind}},
 	}))
 }
 
@@ -137,7 +145,8 @@ func (w *world) with(c client.Client) {
 }
 
 func (w *world) reconcile() error {
-	_, err := w.matrix.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "tiny-children"}})
+	_, err := w.matrix.Reconcile(w.T.Context(), ctrl.Request{
+		NamespacedName: types.NamespacedName{Namespace: ns, Name: "tiny-children"}})
 	return err
 }
 
@@ -220,7 +229,8 @@ func (w *world) lastTask() {
 		w.T.Error("the last task asks for no token, for which its pod waits")
 	}
 	w.aggregated++
-	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue, Reason: "Succeeded"})
+	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue,
+		Reason: "Succeeded"})
 	w.Must(w.Client.Status().Update(w.T.Context(), task))
 }
 
@@ -269,7 +279,8 @@ func (w *world) end(name, reason string) {
 		case word == "red":
 			c.Status, c.Reason = corev1.ConditionFalse, "Failed"
 		default:
-			pr.Status.Results = []tektonv1.PipelineRunResult{{Name: contract.ResultVerdict, Value: *tektonv1.NewStructuredValues(word)}}
+			pr.Status.Results = []tektonv1.PipelineRunResult{{Name: contract.ResultVerdict,
+				Value: *tektonv1.NewStructuredValues(word)}}
 		}
 		began, now := metav1.NewTime(w.Clock.Now().Add(-time.Minute)), metav1.NewTime(w.Clock.Now())
 		pr.Status.StartTime, pr.Status.CompletionTime = &began, &now
@@ -313,11 +324,13 @@ func (w *world) settle() {
 func (w *world) snapshot() string {
 	var lines []string
 	for _, pr := range append(w.runs(), *w.parentOrNone()) {
-		lines = append(lines, fmt.Sprint(pr.Name, pr.Spec.Status, pr.Finalizers, pr.IsDone(), pr.DeletionTimestamp != nil, slices.Sorted(maps.Keys(pr.Annotations)), pr.Labels[contract.LabelMatrix]))
+		lines = append(lines, fmt.Sprint(pr.Name, pr.Spec.Status, pr.Finalizers, pr.IsDone(), pr.DeletionTimestamp != nil,
+			slices.Sorted(maps.Keys(pr.Annotations)), pr.Labels[contract.LabelMatrix]))
 	}
 	if cr := w.cr(); cr != nil {
 		s := w.state()
-		lines = append(lines, fmt.Sprint(cr.Finalizers, cr.Spec.Status, s.Outcomes, s.Counts, s.Notes, s.Stopped, cr.IsDone(), cr.IsSuccessful(), cr.Status.Results))
+		lines = append(lines, fmt.Sprint(cr.Finalizers, cr.Spec.Status, s.Outcomes, s.Counts, s.Notes, s.Stopped, cr.IsDone(),
+			cr.IsSuccessful(), cr.Status.Results))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -387,7 +400,8 @@ func (w *world) changePoint(i int, change func(*tektonv1.PipelineRun)) {
 		w.Must(err)
 		w.Must(w.Client.Create(w.T.Context(), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: contract.PlansConfigMap(piece.Header.Root, n), Namespace: ns},
-			Data:       map[string]string{"header.json": string(header)}, BinaryData: map[string][]byte{"points.gz": piece.Packed}}))
+			Data:       map[string]string{"header.json": string(header)},
+			BinaryData: map[string][]byte{"points.gz": piece.Packed}}))
 	}
 	w.param(contract.ParamPlans, pieces[0].Header.Root)
 }
@@ -419,13 +433,15 @@ func killer(c client.WithWatch, n int, count *int) client.Client {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return around(func() error { return c.Create(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			return around(func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return around(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return around(func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})

@@ -66,7 +66,8 @@ func TestTheGuideListsEveryName(t *testing.T) {
 	if _, err := New(registry); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{Runs, QueueWaitSeconds, ReleaseSeconds, ForcedReleases, Leftovers, Attempts, Unstartable, GPUs, GPUSeconds, AdmissionSeconds, TargetReachable, TargetDirty, Leaked, ReasonWrites} {
+	for _, name := range []string{Runs, QueueWaitSeconds, ReleaseSeconds, ForcedReleases, Leftovers, Attempts, Unstartable,
+		GPUs, GPUSeconds, AdmissionSeconds, TargetReachable, TargetDirty, Leaked, ReasonWrites} {
 		if !strings.Contains(string(guide), "`"+name+"`") || !strings.Contains(string(guide), Help(name)) {
 			t.Errorf("docs/queue.md does not say what %s is", name)
 		}

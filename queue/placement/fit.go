@@ -34,7 +34,8 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 		case n > most:
 			ever = append(ever, fmt.Sprintf("asks for %d %s, and target %q has %s in all", n, name, target, count(most)))
 		case n > promised[name]:
-			now = append(now, fmt.Sprintf("asks for %d %s, and target %q has %s now%s", n, name, target, count(promised[name]), missing(inv, name, w.Pods)))
+			now = append(now, fmt.Sprintf("asks for %d %s, and target %q has %s now%s", n, name, target, count(promised[name]),
+				missing(inv, name, w.Pods)))
 		}
 	}
 	switch {
@@ -48,7 +49,8 @@ func Judge(target string, w Wants, promised devices.Amounts, inv *devices.Invent
 		return Lack{Why: tooLarge(target, w.Pods, inv), Ever: true}
 	case room.Outsider:
 		asked := describe(w.Pods)
-		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target, missing(inv, firstResource(w.Pods), w.Pods))}
+		return Lack{Why: fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold now%s", asked, target,
+			missing(inv, firstResource(w.Pods), w.Pods))}
 	}
 	return Lack{}
 }
@@ -108,6 +110,7 @@ func tooLarge(target string, pods []devices.Shape, inv *devices.Inventory) strin
 			most = append(most, fmt.Sprintf("%s %s", count(n), name))
 		}
 	}
-	return fmt.Sprintf("asks for %s, which the nodes of target %q cannot hold even when they are empty: a node has at most %s",
+	return fmt.Sprintf(
+		"asks for %s, which the nodes of target %q cannot hold even when they are empty: a node has at most %s",
 		describe(pods), target, strings.Join(most, " and "))
 }

@@ -117,7 +117,8 @@ func (r *TargetReconciler) readSite(ctx context.Context, t target.Target, owner 
 }
 
 // unfit is why no run can go to a target now, in half a sentence.
-func (r *TargetReconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor, queue *kueue.ClusterQueue) (why string, wait time.Duration) {
+func (r *TargetReconciler) unfit(t target.Target, flavor *kueue.ResourceFlavor,
+	queue *kueue.ClusterQueue) (why string, wait time.Duration) {
 	switch {
 	case queue.Name == "":
 		return "has no queue", 0
@@ -147,7 +148,8 @@ func (s *site) noteRuns(runs []tektonv1.PipelineRun, now time.Time) {
 		if !run.Started(pr) || run.Target(pr) != s.name {
 			continue
 		}
-		if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationAdmitted]); err == nil && now.Sub(at) < cacheLifetime {
+		if at, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationAdmitted]); err == nil &&
+			now.Sub(at) < cacheLifetime {
 			s.warm[pr.Annotations[contract.AnnotationCacheKey]] = true
 		}
 		if run.Holding(pr) && !run.Freed(pr) && !run.Over(pr) {
@@ -253,5 +255,6 @@ func turnOf(wl *kueue.Workload) turn {
 
 // wishes are the names that a run gives, in their order.
 func wishes(pr *tektonv1.PipelineRun) []string {
-	return strings.FieldsFunc(pr.Annotations[contract.AnnotationTargets], func(r rune) bool { return r == ',' || r == ' ' })
+	return strings.FieldsFunc(pr.Annotations[contract.AnnotationTargets],
+		func(r rune) bool { return r == ',' || r == ' ' })
 }

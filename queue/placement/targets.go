@@ -97,7 +97,8 @@ func listMovable(runs []tektonv1.PipelineRun, workloads []kueue.Workload) []mova
 	var out []movable
 	for i := range runs {
 		pr := &runs[i]
-		if !run.Several(pr) || run.Queue(pr) == "" || !pr.IsPending() || run.Cancelling(pr) || !pr.DeletionTimestamp.IsZero() {
+		if !run.Several(pr) || run.Queue(pr) == "" || !pr.IsPending() || run.Cancelling(pr) ||
+			!pr.DeletionTimestamp.IsZero() {
 			continue
 		}
 		mine := turn{since: pr.CreationTimestamp.Time, uid: pr.UID}
@@ -171,7 +172,9 @@ func (r *TargetReconciler) putIntoQueue(ctx context.Context, cached *tektonv1.Pi
 	if err := r.client.Patch(ctx, pr, before); err != nil {
 		return fmt.Errorf("putting run %q into the queue of target %q: %w", pr.Name, choice.Name, err)
 	}
-	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "TargetChosen", "Choose", "Goes to target %s: %s", choice.Name, choice.Why)
-	ctrl.LoggerFrom(ctx).Info("target chosen", "namespace", pr.Namespace, "run", run.ID(pr), "target", choice.Name, "why", choice.Why)
+	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "TargetChosen", "Choose", "Goes to target %s: %s", choice.Name,
+		choice.Why)
+	ctrl.LoggerFrom(ctx).Info("target chosen", "namespace", pr.Namespace, "run", run.ID(pr), "target", choice.Name, "why",
+		choice.Why)
 	return nil
 }

@@ -23,7 +23,8 @@ import (
 // SetupTargets adds the controller that chooses targets to a manager.
 func SetupTargets(mgr ctrl.Manager, targets *target.Registry, hub string) error {
 	r := NewTargetReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-choose"), targets, hub, clock.RealClock{})
-	all := watch.Debounce(debounce, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("all") })
+	all := watch.Debounce(debounce,
+		func(context.Context, client.Object) []reconcile.Request { return watch.ByName("all") })
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-choose").
 		WatchesRawSource(targets.OnChange(all)).
 		Watches(&tektonv1.PipelineRun{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {

@@ -22,7 +22,8 @@ import (
 
 // oneNode is a target of one node that answers.
 func oneNode(gpus int64, since time.Time) *queuetest.Sight {
-	return &queuetest.Sight{Nodes: []corev1.Node{queuetest.MakeNode("n", gpus)}, Answers: view.Reach{Up: true, Since: since}}
+	return &queuetest.Sight{Nodes: []corev1.Node{queuetest.MakeNode("n", gpus)},
+		Answers: view.Reach{Up: true, Since: since}}
 }
 
 // targetsTest is a world with three targets, and the choice among them.
@@ -40,9 +41,12 @@ func newTargetsTest(t *testing.T) *targetsTest {
 	for name, region := range map[string]string{"a": "eu", "b": "eu", "c": "us"} {
 		w.sights[name] = oneNode(8, w.Clock.Now().Add(-time.Hour))
 		targets.Put(target.Target{Name: name, Sight: w.sights[name]})
-		w.Create(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"region": region}}})
-		w.Create(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.ClusterQueueSpec{ResourceGroups: []kueue.ResourceGroup{{
-			Flavors: []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(name), Resources: []kueue.ResourceQuota{{Name: queuetest.GPU, NominalQuota: resource.MustParse("8")}}}}}}}})
+		w.Create(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{"region": region}}})
+		w.Create(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: kueue.ClusterQueueSpec{ResourceGroups: []kueue.ResourceGroup{{
+				Flavors: []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(name),
+					Resources: []kueue.ResourceQuota{{Name: queuetest.GPU, NominalQuota: resource.MustParse("8")}}}}}}}})
 		w.Create(queuetest.MakeQueue(name, name))
 	}
 	w.r = NewTargetReconciler(w.Client, &utiltesting.EventRecorder{}, targets, "hub", w.Clock)
@@ -50,10 +54,12 @@ func newTargetsTest(t *testing.T) *targetsTest {
 }
 
 // run makes a run that waits in a queue, and its Workload.
-func (w *targetsTest) run(name, queue string, annotations map[string]string, edits ...func(*tektonv1.PipelineRun, *kueue.Workload)) {
+func (w *targetsTest) run(name, queue string, annotations map[string]string,
+	edits ...func(*tektonv1.PipelineRun, *kueue.Workload)) {
 	w.T.Helper()
 	w.made++
-	pr := queuetest.MakeRun(name, queuetest.InQueue(queue), queuetest.Requests(`{"nvidia.com/gpu":"4"}`), queuetest.Pending)
+	pr := queuetest.MakeRun(name, queuetest.InQueue(queue), queuetest.Requests(`{"nvidia.com/gpu":"4"}`),
+		queuetest.Pending)
 	pr.CreationTimestamp = metav1.NewTime(w.Clock.Now().Add(time.Duration(w.made-1000) * time.Second))
 	for k, v := range annotations {
 		pr.Annotations[contract.Prefix+k] = v
@@ -83,7 +89,8 @@ func (w *targetsTest) want(name, queue, why string) {
 	if err := w.Client.Get(w.T.Context(), client.ObjectKey{Namespace: "bench", Name: name}, pr); err != nil {
 		w.T.Fatal(err)
 	}
-	if got := pr.Labels[contract.LabelQueue]; got != queue || !strings.Contains(pr.Annotations[contract.AnnotationChosen], why) {
+	if got := pr.Labels[contract.LabelQueue]; got != queue ||
+		!strings.Contains(pr.Annotations[contract.AnnotationChosen], why) {
 		w.T.Errorf("run %q is in queue %q: %q", name, got, pr.Annotations[contract.AnnotationChosen])
 	}
 }
@@ -128,9 +135,11 @@ func TestALongOutageSendsRunsElsewhere(t *testing.T) {
 
 func TestWhereTheCacheIsWarm(t *testing.T) {
 	w := newTargetsTest(t)
-	w.run("before", "b", map[string]string{"cache-key": "k", "admitted": w.Clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339), "released": "x"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) {
-		pr.Spec.Status = ""
-	})
+	w.run("before", "b", map[string]string{"cache-key": "k",
+		"admitted": w.Clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339), "released": "x"},
+		func(pr *tektonv1.PipelineRun, _ *kueue.Workload) {
+			pr.Spec.Status = ""
+		})
 	w.run("r", "a", map[string]string{"targets": "a,b,c", "cache-key": "k"})
 	w.run("other", "a", map[string]string{"targets": "a,b,c", "cache-key": "l"})
 	w.look()
@@ -141,10 +150,11 @@ func TestWhereTheCacheIsWarm(t *testing.T) {
 func TestATargetThatCannotHoldIt(t *testing.T) {
 	w := newTargetsTest(t)
 	w.sights["a"].Nodes = []corev1.Node{queuetest.MakeNode("n", 2)}
-	w.run("r", "a", map[string]string{"targets": "a,b", "chosen": "a: x"}, func(_ *tektonv1.PipelineRun, wl *kueue.Workload) {
-		no := false // it was set aside
-		wl.Spec.Active = &no
-	})
+	w.run("r", "a", map[string]string{"targets": "a,b", "chosen": "a: x"},
+		func(_ *tektonv1.PipelineRun, wl *kueue.Workload) {
+			no := false // it was set aside
+			wl.Spec.Active = &no
+		})
 	queue := &kueue.ClusterQueue{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Name: "a"}, queue); err != nil {
 		t.Fatal(err)
@@ -159,7 +169,8 @@ func TestATargetThatCannotHoldIt(t *testing.T) {
 
 func TestAnIdleTargetTakesWhatWaitsElsewhere(t *testing.T) {
 	w := newTargetsTest(t)
-	w.run("old", "a", map[string]string{"admitted": "then"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { pr.Spec.Status = "" }, reserveQuota)
+	w.run("old", "a", map[string]string{"admitted": "then"},
+		func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { pr.Spec.Status = "" }, reserveQuota)
 	full := queuetest.MakePod("n", 8, map[string]string{contract.LabelRun: "old"})
 	for _, s := range w.sights {
 		s.Pods = []corev1.Pod{full}
@@ -190,13 +201,15 @@ func TestRunsOfTwoTeamsWithOneNameHoldTheirOwnDevices(t *testing.T) {
 
 func TestAQueueThatIsKeptInAnAnnotation(t *testing.T) {
 	w := newTargetsTest(t)
-	w.run("r", "any", map[string]string{"targets": "b", "queue": "any"}, func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { delete(pr.Labels, contract.LabelQueue) })
+	w.run("r", "any", map[string]string{"targets": "b", "queue": "any"},
+		func(pr *tektonv1.PipelineRun, _ *kueue.Workload) { delete(pr.Labels, contract.LabelQueue) })
 	w.look()
 	pr := &tektonv1.PipelineRun{}
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: "bench", Name: "r"}, pr); err != nil {
 		t.Fatal(err)
 	}
-	if pr.Labels[contract.LabelQueue] != "" || pr.Annotations[contract.Prefix+"queue"] != "b" || pr.Labels[contract.LabelTarget] != "b" {
+	if pr.Labels[contract.LabelQueue] != "" || pr.Annotations[contract.Prefix+"queue"] != "b" ||
+		pr.Labels[contract.LabelTarget] != "b" {
 		t.Errorf("labels %v, annotations %v", pr.Labels, pr.Annotations)
 	}
 }

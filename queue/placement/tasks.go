@@ -37,7 +37,8 @@ type TaskReconciler struct {
 var _ reconcile.Reconciler = (*TaskReconciler)(nil)
 
 // NewTaskReconciler makes the reconciler of tasks.
-func NewTaskReconciler(c client.Client, recorder events.EventRecorder, clk clock.PassiveClock, log *slog.Logger) *TaskReconciler {
+func NewTaskReconciler(c client.Client, recorder events.EventRecorder, clk clock.PassiveClock,
+	log *slog.Logger) *TaskReconciler {
 	return &TaskReconciler{client: c, events: recorder, clock: clk, log: log}
 }
 
@@ -108,7 +109,8 @@ func (r *TaskReconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task
 	switch {
 	case isLast(pr, task):
 		before := client.MergeFrom(task.DeepCopy())
-		task.Spec.Status, task.Spec.StatusMessage = tektonv1.TaskRunSpecStatusCancelled, tektonv1.TaskRunSpecStatusMessage("Ended by bflow-controller: "+text)
+		task.Spec.Status, task.Spec.StatusMessage = tektonv1.TaskRunSpecStatusCancelled,
+			tektonv1.TaskRunSpecStatusMessage("Ended by bflow-controller: "+text)
 		if err := client.IgnoreNotFound(r.client.Patch(ctx, task, before)); err != nil {
 			return err
 		}
@@ -126,7 +128,8 @@ func (r *TaskReconciler) end(ctx context.Context, pr *tektonv1.PipelineRun, task
 			return err
 		}
 	}
-	r.log.Warn("run ended for a task without a place", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "task", taskName(task), "why", why)
+	r.log.Warn("run ended for a task without a place", "namespace", pr.Namespace, "run", run.ID(pr), "attempt",
+		run.Attempt(pr), "task", taskName(task), "why", why)
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "NoPlace", "End", "Ended, because %s", text)
 	return nil
 }

@@ -32,7 +32,8 @@ func unschedulable(task *tektonv1.TaskRun) string {
 		return "no node has enough CPU or memory left for its pod"
 	case c.Reason == reasonQuota:
 		return "the quota of the namespace has no room for its pod: " + oneLine(c.Message)
-	case c.Reason == reasonWaits && slices.ContainsFunc(schedulerSigns(), func(sign string) bool { return strings.Contains(c.Message, sign) }):
+	case c.Reason == reasonWaits && slices.ContainsFunc(schedulerSigns(),
+		func(sign string) bool { return strings.Contains(c.Message, sign) }):
 		return "its pod fits on no node: " + oneLine(c.Message)
 	}
 	return ""

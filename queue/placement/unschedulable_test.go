@@ -21,12 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const noNode = `pod status "PodScheduled":"False"; message: "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."`
+const noNode = `pod status "PodScheduled":"False"; message: "0/2 nodes are available: 2 node(s) didn't match ` +
+	`Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."`
 
 func makeTask(task string, status corev1.ConditionStatus, reason, message string) *tektonv1.TaskRun {
-	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "r-" + task, Namespace: "bench", CreationTimestamp: metav1.NewTime(time.Unix(1000, 0)),
-		Labels: map[string]string{contract.LabelPlanHash: "h", pipeline.PipelineRunLabelKey: "r", pipeline.PipelineTaskLabelKey: task}}}
-	tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason, Message: message})
+	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "r-" + task, Namespace: "bench",
+		CreationTimestamp: metav1.NewTime(time.Unix(1000, 0)),
+		Labels: map[string]string{contract.LabelPlanHash: "h", pipeline.PipelineRunLabelKey: "r",
+			pipeline.PipelineTaskLabelKey: task}}}
+	tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason,
+		Message: message})
 	return tr
 }
 
@@ -37,14 +41,19 @@ func TestWhatATaskWaitsForInVain(t *testing.T) {
 		task *tektonv1.TaskRun
 		want string
 	}{
-		{"too little CPU or memory, which Tekton names in its own word", makeTask("x", waits, "ExceededNodeResources", "TaskRun Pod exceeded available resources"),
+		{"too little CPU or memory, which Tekton names in its own word",
+			makeTask("x", waits, "ExceededNodeResources", "TaskRun Pod exceeded available resources"),
 			"no node has enough CPU or memory left for its pod"},
 		{"no node that it may be on, in the words of the scheduler", makeTask("x", waits, "Pending", noNode),
 			"its pod fits on no node: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector"},
-		{"a quota of the namespace", makeTask("x", waits, "ExceededResourceQuota", `TaskRun Pod exceeded available resources: pods "p" is forbidden: exceeded quota: q`),
-			`the quota of the namespace has no room for its pod: TaskRun Pod exceeded available resources: pods "p" is forbidden: exceeded quota: q`},
-		{"a pod that is being made waits for nothing", makeTask("x", waits, "Pending", `pod status "Initialized":"False"; message: "containers with incomplete status: [prepare]"`), ""},
-		{"a task that runs does not wait", makeTask("x", waits, "Running", "Not all Steps in the Task have finished executing"), ""},
+		{"a quota of the namespace", makeTask("x", waits, "ExceededResourceQuota",
+			`TaskRun Pod exceeded available resources: pods "p" is forbidden: exceeded quota: q`),
+			`the quota of the namespace has no room for its pod: TaskRun Pod exceeded available resources: pods "p" is ` +
+				`forbidden: exceeded quota: q`},
+		{"a pod that is being made waits for nothing", makeTask("x", waits, "Pending",
+			`pod status "Initialized":"False"; message: "containers with incomplete status: [prepare]"`), ""},
+		{"a task that runs does not wait", makeTask("x", waits, "Running",
+			"Not all Steps in the Task have finished executing"), ""},
 		{"a task that has ended does not wait", makeTask("x", corev1.ConditionFalse, "TaskRunTimeout", noNode), ""},
 	} {
 		if got := unschedulable(row.task); got != row.want {
@@ -60,13 +69,17 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 		run        tektonv1.PipelineRunSpecStatus
 		ended      bool // the task
 	}{
-		{name: "a load generator: the run comes to its last task", task: "load-gen-0", run: tektonv1.PipelineRunSpecStatusCancelledRunFinally},
-		{name: "a release: the last task tears down too", task: contract.Release, run: tektonv1.PipelineRunSpecStatusCancelledRunFinally},
+		{name: "a load generator: the run comes to its last task", task: "load-gen-0",
+			run: tektonv1.PipelineRunSpecStatusCancelledRunFinally},
+		{name: "a release: the last task tears down too", task: contract.Release,
+			run: tektonv1.PipelineRunSpecStatusCancelledRunFinally},
 		{name: "the last task itself is given up", task: contract.Finish, ended: true},
-		{name: "the last task of a run that was told to end is given up", task: contract.Finish, ended: true, run: tektonv1.PipelineRunSpecStatusCancelledRunFinally,
+		{name: "the last task of a run that was told to end is given up", task: contract.Finish, ended: true,
+			run:  tektonv1.PipelineRunSpecStatusCancelledRunFinally,
 			edit: func(pr *tektonv1.PipelineRun) { pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelledRunFinally }},
 		{name: "a run that is over is left as it is", task: "load-gen-0", edit: func(pr *tektonv1.PipelineRun) {
-			pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionFalse, Reason: "Failed"})
+			pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionFalse,
+				Reason: "Failed"})
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -91,7 +104,8 @@ func TestARunWhoseTaskFindsNoPlaceEnds(t *testing.T) {
 				}
 			}
 			said := checkEnd(t, c, row.task, row.run, row.ended)
-			if row.run != before && !strings.HasPrefix(said, run.CauseUnschedulable+`: task "`+row.task+`" had no place for 5m0s: its pod fits on no node`) {
+			if row.run != before && !strings.HasPrefix(said, run.CauseUnschedulable+`: task "`+row.task+
+				`" had no place for 5m0s: its pod fits on no node`) {
 				t.Errorf("it says %q", said)
 			}
 		})
@@ -103,7 +117,8 @@ func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
 	const again = 40 * time.Minute
 	made := time.Unix(1000, 0)
 	pod := func(at time.Time) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0-pod-retry1", Namespace: "bench", CreationTimestamp: metav1.NewTime(at)}}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "r-load-gen-0-pod-retry1", Namespace: "bench",
+			CreationTimestamp: metav1.NewTime(at)}}
 	}
 	for _, row := range []struct {
 		name string
@@ -115,7 +130,8 @@ func TestATaskThatIsTriedAgainWaitsForAPlaceSinceThen(t *testing.T) {
 			func(task *tektonv1.TaskRun) { task.Status.StartTime = &metav1.Time{Time: made} }},
 		{"no pod of the second try may be made", nil, func(task *tektonv1.TaskRun) {
 			task.Status.PodName = ""
-			task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionUnknown, Reason: reasonQuota})
+			task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionUnknown,
+				Reason: reasonQuota})
 		}},
 		{"its pod has not been seen yet", nil, nil},
 	} {

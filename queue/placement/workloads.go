@@ -67,7 +67,8 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	j := &judgement{target: req.Name, promised: capacity.Promised(queue.Spec.ResourceGroups), inventory: inventory, known: map[string]Lack{}}
+	j := &judgement{target: req.Name, promised: capacity.Promised(queue.Spec.ResourceGroups), inventory: inventory,
+		known: map[string]Lack{}}
 	return r.act(ctx, j, waiting)
 }
 
@@ -131,7 +132,8 @@ func (r *WorkloadReconciler) listWaiting(ctx context.Context, queue string) ([]p
 	for i := range workloads.Items {
 		wl := &workloads.Items[i]
 		owner := metav1.GetControllerOfNoCopy(wl)
-		if owner == nil || !here[types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}] || !isWithoutQuota(wl) {
+		if owner == nil || !here[types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}] ||
+			!isWithoutQuota(wl) {
 			continue
 		}
 		if pr := byUID[owner.UID]; pr != nil && run.Ours(pr) && pr.IsPending() && pr.DeletionTimestamp.IsZero() {
@@ -151,7 +153,8 @@ func isWithoutQuota(wl *kueue.Workload) bool {
 // wasEvictedByCheck says whether the check of the target has waited for it already.
 func wasEvictedByCheck(wl *kueue.Workload) bool {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck
+	return evicted != nil && evicted.Status == metav1.ConditionTrue &&
+		evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck
 }
 
 func (r *WorkloadReconciler) act(ctx context.Context, j *judgement, waiting []pair) (ctrl.Result, error) {
@@ -169,7 +172,8 @@ func (r *WorkloadReconciler) act(ctx context.Context, j *judgement, waiting []pa
 			since = now
 		}
 		lacking[p.workload.UID] = since
-		if left := DeactivationGrace - now.Sub(since); isActive(p.workload) && !lack.Ever && !wasEvictedByCheck(p.workload) && left > 0 {
+		if left := DeactivationGrace - now.Sub(since); isActive(p.workload) && !lack.Ever && !wasEvictedByCheck(p.workload) &&
+			left > 0 {
 			if result.RequeueAfter == 0 || left < result.RequeueAfter {
 				result.RequeueAfter = left
 			}
@@ -206,7 +210,8 @@ func (r *WorkloadReconciler) mark(ctx context.Context, p pair, why string) error
 		return fmt.Errorf("deactivating run %q, or activating it again: %w", p.run.Name, err)
 	}
 	if isActive(p.workload) != back {
-		r.log.Info("run deactivated or activated again", "namespace", p.run.Namespace, "run", run.ID(p.run), "queued", back, "why", why)
+		r.log.Info("run deactivated or activated again", "namespace", p.run.Namespace, "run", run.ID(p.run), "queued", back,
+			"why", why)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func SetupWorkloads(mgr ctrl.Manager, o Options) error {
 	r := newWorkloadReconciler(mgr.GetClient(), o, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-too-big").
 		WatchesRawSource(o.Targets.OnChange(watch.Debounce(debounce, watch.Itself))).
-		Watches(&kueue.ClusterQueue{}, watch.Debounce(debounce, watch.Itself), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.ClusterQueue{}, watch.Debounce(debounce, watch.Itself),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.Workload{}, watch.Debounce(debounce, r.queueOf), builder.WithPredicates(beginsToWait())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
@@ -65,7 +66,8 @@ func (r *WorkloadReconciler) queueOf(ctx context.Context, o client.Object) []rec
 		return nil
 	}
 	local := &kueue.LocalQueue{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local); err != nil {
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)},
+		local); err != nil {
 		return watch.ByName(string(wl.Spec.QueueName)) // bootstrap names both alike
 	}
 	return watch.ByName(string(local.Spec.ClusterQueue))

@@ -28,7 +28,8 @@ type workloadsTest struct {
 
 func newWorkloadsTest(t *testing.T, nodes ...corev1.Node) *workloadsTest {
 	t.Helper()
-	w := &workloadsTest{World: queuetest.New(t, time.Unix(1000, 0), &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "lab"}},
+	w := &workloadsTest{World: queuetest.New(t, time.Unix(1000, 0),
+		&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "lab"}},
 		queuetest.MakeQueue("q", "lab"), queuetest.MakeQueue("other", "other")), target: &queuetest.Sight{Nodes: nodes}}
 	targets := target.NewRegistry(target.Target{Name: "lab", Sight: w.target})
 	w.r = newWorkloadReconciler(w.Client, Options{Targets: targets, Log: slog.New(slog.DiscardHandler)}, w.Clock)
@@ -71,7 +72,8 @@ func (w *workloadsTest) want(name string, queued bool, why string) {
 		w.T.Fatal(err)
 	}
 	if isActive(wl) != queued || wl.Annotations[run.AnnotationTooBig] != why {
-		w.T.Errorf("run %s: queued %v, why %q; want %v, %q", name, isActive(wl), wl.Annotations[run.AnnotationTooBig], queued, why)
+		w.T.Errorf("run %s: queued %v, why %q; want %v, %q", name, isActive(wl), wl.Annotations[run.AnnotationTooBig], queued,
+			why)
 	}
 }
 

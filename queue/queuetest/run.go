@@ -73,8 +73,9 @@ func MakeWorkload(pr *tektonv1.PipelineRun, edits ...WorkloadEdit) *kueue.Worklo
 	owner := run.Owner(pr)
 	owner.Controller = &controller
 	wl := &kueue.Workload{
-		ObjectMeta: metav1.ObjectMeta{Name: pr.Name, Namespace: pr.Namespace, UID: "w-" + pr.UID, CreationTimestamp: pr.CreationTimestamp,
-			OwnerReferences: []metav1.OwnerReference{owner}},
+		ObjectMeta: metav1.ObjectMeta{Name: pr.Name, Namespace: pr.Namespace, UID: "w-" + pr.UID,
+			CreationTimestamp: pr.CreationTimestamp,
+			OwnerReferences:   []metav1.OwnerReference{owner}},
 		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(run.Queue(pr))},
 	}
 	for _, edit := range edits {

@@ -65,7 +65,8 @@ func MakePod(node string, gpus int64, labels map[string]string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Labels: labels},
 		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{
-			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{GPU: *resource.NewQuantity(gpus, resource.DecimalSI)}},
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{
+				GPU: *resource.NewQuantity(gpus, resource.DecimalSI)}},
 		}}},
 	}
 }

@@ -51,7 +51,8 @@ func With(t testing.TB, now time.Time, c client.WithWatch) *World {
 func Scheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{ // those of all of Kubernetes would take most of the time of many tests
+	for _, add := range []func(*runtime.Scheme) error{
+		// those of all of Kubernetes would take most of the time of many tests
 		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, schedulingv1.AddToScheme,
 		authenticationv1.AddToScheme, tektonv1.AddToScheme, tektonv1beta1.AddToScheme, kueue.AddToScheme,
 	} {
@@ -93,7 +94,8 @@ func Metrics(t testing.TB) *metrics.Metrics {
 
 // RunNamespace is Namespace as an object, with the label of namespaces for runs.
 func RunNamespace() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace, Labels: map[string]string{contract.LabelEnabled: "true"}}}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace,
+		Labels: map[string]string{contract.LabelEnabled: "true"}}}
 }
 
 // Must ends the test where there is an error.

@@ -74,7 +74,8 @@ func (r *Reconciler) mark(ctx context.Context, t target.Target, pr *tektonv1.Pip
 		return client.IgnoreNotFound(err)
 	}
 	m, entry := marksOf(flavor), pr.Namespace+"/"+run.ID(pr)
-	if slices.Contains(m.dirty, entry) && !slices.ContainsFunc(owed, func(o string) bool { return !slices.Contains(m.owed, o) }) {
+	if slices.Contains(m.dirty, entry) && !slices.ContainsFunc(owed,
+		func(o string) bool { return !slices.Contains(m.owed, o) }) {
 		return nil
 	}
 	m.dirty, m.owed = append(m.dirty, entry), append(m.owed, owed...)
@@ -136,7 +137,8 @@ func (s *Sweeper) endOwedToken(ctx context.Context, t target.Target, entry strin
 		return true // nothing that we have written
 	}
 	if err := t.Revoke(ctx, namespace, types.UID(uid)); err != nil && !s.gone(ctx, t, namespace, err) {
-		s.opts.Log.Warn("ending the token of a run that was released by force", "target", t.Name, "namespace", namespace, "error", err.Error())
+		s.opts.Log.Warn("ending the token of a run that was released by force", "target", t.Name, "namespace", namespace,
+			"error", err.Error())
 		return false
 	}
 	t.Forget(types.UID(uid))
@@ -161,7 +163,8 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 	if err == nil {
 		err = gc.Delete(ctx, t.Live, left, func(o gc.Object) {
 			s.opts.Metrics.Leftovers.WithLabelValues(t.Name, o.Kind).Inc()
-			s.opts.Log.Info("deleted what a run had left", "namespace", namespace, "run", id, "target", t.Name, "object", o.String())
+			s.opts.Log.Info("deleted what a run had left", "namespace", namespace, "run", id, "target", t.Name, "object",
+				o.String())
 		})
 	}
 	switch {
@@ -178,7 +181,8 @@ func (s *Sweeper) dirty(ctx context.Context, t target.Target, entry string) bool
 // of its tasks is there, be it on a node that does not answer.
 func (s *Sweeper) hasWorkers(ctx context.Context, t target.Target, namespace, id string) (bool, error) {
 	var runs tektonv1.PipelineRunList
-	if err := s.client.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{run.IndexID: id}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := s.client.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{run.IndexID: id},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing the attempts of run %q: %w", id, err)
 	}
 	for i := range runs.Items {
@@ -187,7 +191,8 @@ func (s *Sweeper) hasWorkers(ctx context.Context, t target.Target, namespace, id
 		}
 	}
 	var pods corev1.PodList
-	if err := s.live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{contract.LabelRun: id}, client.HasLabels{pipeline.TaskRunLabelKey}); err != nil {
+	if err := s.live.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{contract.LabelRun: id},
+		client.HasLabels{pipeline.TaskRunLabelKey}); err != nil {
 		return false, fmt.Errorf("listing the task pods of run %q: %w", id, err)
 	}
 	return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return !ended(&p) }), nil

@@ -31,7 +31,8 @@ func (r *Reconciler) free(ctx context.Context, t target.Target, pr *tektonv1.Pip
 		return err
 	}
 	var pods corev1.PodList
-	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabelsSelector{Selector: gc.ByRun(run.ID(pr))}); err != nil {
+	if err := t.Live.List(ctx, &pods, client.InNamespace(pr.Namespace),
+		client.MatchingLabelsSelector{Selector: gc.ByRun(run.ID(pr))}); err != nil {
 		return fmt.Errorf("listing pods on target %q: %w", t.Name, err)
 	}
 	if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return !ended(&p) && !r.foreign(&p) }) {
@@ -86,7 +87,8 @@ func (e *owedError) Unwrap() error { return e.cause }
 // release gives the quota back. By force means that something is left which keeps being there: where that may hold
 // devices its target is marked, so that no run is let start beside it. A token that cannot be ended is an *owedError,
 // and by force written down at the target, for the Sweeper to end.
-func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, left []string, dirty bool) error {
+func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, left []string,
+	dirty bool) error {
 	if dirty {
 		if err := r.markDirty(ctx, t, pr); err != nil {
 			return err
@@ -120,7 +122,8 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 
 func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []string) {
 	took := max(0, r.opts.Clock.Since(run.EndedAt(pr))).Round(time.Millisecond)
-	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name, "took", took.String())
+	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name,
+		"took", took.String())
 	r.opts.Metrics.Release.WithLabelValues(t.Name).Observe(took.Seconds())
 	if len(left) == 0 {
 		log.Info("run released")
@@ -135,7 +138,8 @@ func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []stri
 		why = "because somebody asked for it"
 	}
 	r.events.Eventf(pr, nil, corev1.EventTypeWarning, "ForcedRelease", "Release",
-		"Its quota was given back %s though this is left on target %s: %s. While it may hold devices no run starts there", why, t.Name, gc.Sentence(left))
+		"Its quota was given back %s though this is left on target %s: %s. While it may hold devices no run starts there",
+		why, t.Name, gc.Sentence(left))
 }
 
 // dropFinish deletes a finish that nobody owns: that of a deleted run.

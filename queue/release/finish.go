@@ -78,13 +78,15 @@ func (r *Reconciler) startFinish(ctx context.Context, pr *tektonv1.PipelineRun, 
 	}
 	err := r.client.Create(ctx, task)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) { // which takes nothing new, an event neither
-		r.opts.Log.Warn("task finish cannot run in a namespace that is being deleted: the MLflow run may stay open", "namespace", pr.Namespace, "run", run.ID(pr))
+		r.opts.Log.Warn("task finish cannot run in a namespace that is being deleted: the MLflow run may stay open",
+			"namespace", pr.Namespace, "run", run.ID(pr))
 		return "", nil
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", fmt.Errorf("starting task finish: %w", err)
 	}
-	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "StartedFinish", "Release", "Started %s, because the run ended without its task finish", task.Name)
+	r.events.Eventf(pr, nil, corev1.EventTypeNormal, "StartedFinish", "Release",
+		"Started %s, because the run ended without its task finish", task.Name)
 	return "task finish", nil
 }
 
@@ -129,7 +131,8 @@ func finishTask(whole *tektonv1.PipelineRun, siblings []tektonv1.TaskRun) *tekto
 		},
 		Spec: tektonv1.TaskRunSpec{
 			TaskRef: task.TaskRef, Params: finishParams(whole, task.Params), Workspaces: finishWorkspaces(task, siblings),
-			ServiceAccountName: spec.ServiceAccountName, PodTemplate: besideTheVolume(whole.Name, spec.PodTemplate), StepSpecs: spec.StepSpecs,
+			ServiceAccountName: spec.ServiceAccountName, PodTemplate: besideTheVolume(whole.Name, spec.PodTemplate),
+			StepSpecs:        spec.StepSpecs,
 			ComputeResources: spec.ComputeResources, Timeout: &metav1.Duration{Duration: finishTime(whole)},
 		},
 	}
@@ -151,10 +154,11 @@ func besideTheVolume(name string, template *pod.PodTemplate) *pod.PodTemplate {
 	}
 	if out.Affinity == nil {
 		out.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{pipeline.PipelineRunLabelKey: name}},
-				TopologyKey:   corev1.LabelHostname,
-			}}},
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+				{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{pipeline.PipelineRunLabelKey: name}},
+					TopologyKey:   corev1.LabelHostname,
+				}}},
 		}}
 	}
 	return out

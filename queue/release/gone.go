@@ -38,7 +38,8 @@ func (s *Sweeper) gone(ctx context.Context, t target.Target, namespace string, e
 	if unseen != nil || !vacant {
 		return false
 	}
-	s.opts.Log.Info("nothing is owed in a namespace that is gone", "target", t.Name, "namespace", namespace, "because", err.Error())
+	s.opts.Log.Info("nothing is owed in a namespace that is gone", "target", t.Name, "namespace", namespace, "because",
+		err.Error())
 	return true
 }
 

@@ -52,7 +52,8 @@ func hub(t *testing.T, objects ...client.Object) client.WithWatch {
 func options(t *testing.T, targets ...target.Target) Options {
 	t.Helper()
 	m := queuetest.Metrics(t)
-	return Options{Access: noAccess{}, Targets: target.NewRegistry(targets...), Metrics: m, Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(begin())}
+	return Options{Access: noAccess{}, Targets: target.NewRegistry(targets...), Metrics: m,
+		Log: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(begin())}
 }
 
 // serve works off a queue as a controller does, until the test ends.
@@ -94,24 +95,26 @@ func TestATargetThatHangsHoldsUpTheRunsOfNoOther(t *testing.T) {
 	var mu sync.Mutex
 	asked, most := 0, 0
 	answers := make(chan struct{})
-	hangs := interceptor.NewClient(c, interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-		mu.Lock()
-		asked++
-		most = max(most, asked)
-		mu.Unlock()
-		defer func() {
+	hangs := interceptor.NewClient(c, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			mu.Lock()
-			asked--
+			asked++
+			most = max(most, asked)
 			mu.Unlock()
-		}()
-		select {
-		case <-answers:
-			return c.List(ctx, list, opts...)
-		case <-ctx.Done():
-			return errors.New("it hangs")
-		}
-	}})
-	r := NewReconciler(c, c, events.NewFakeRecorder(10*hung), options(t, target.Target{Name: "hangs", Live: hangs}, target.Target{Name: "well", Live: c}))
+			defer func() {
+				mu.Lock()
+				asked--
+				mu.Unlock()
+			}()
+			select {
+			case <-answers:
+				return c.List(ctx, list, opts...)
+			case <-ctx.Done():
+				return errors.New("it hangs")
+			}
+		}})
+	r := NewReconciler(c, c, events.NewFakeRecorder(10*hung),
+		options(t, target.Target{Name: "hangs", Live: hangs}, target.Target{Name: "well", Live: c}))
 	q := serve(t, r, atOnce)
 	for _, o := range objects[1:] {
 		q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})

@@ -20,7 +20,8 @@ func (r *Reconciler) leftovers(ctx context.Context, t target.Target, pr *tektonv
 func (r *Reconciler) remove(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, left []gc.Object) error {
 	return gc.Delete(ctx, t.Live, left, func(o gc.Object) {
 		r.opts.Metrics.Leftovers.WithLabelValues(t.Name, o.Kind).Inc()
-		r.events.Eventf(pr, nil, corev1.EventTypeNormal, "DeletedLeftover", "Release", "Deleted %s, which the run had left on target %s", o, t.Name)
+		r.events.Eventf(pr, nil, corev1.EventTypeNormal, "DeletedLeftover", "Release",
+			"Deleted %s, which the run had left on target %s", o, t.Name)
 	})
 }
 

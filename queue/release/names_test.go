@@ -56,7 +56,8 @@ func derived(t *testing.T, seen map[string]string, plan *runplan.RunPlan, id str
 		}
 		seen[what+value] = id
 	}
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: id, Labels: map[string]string{contract.LabelPlanHash: "h"}}}
+	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: id,
+		Labels: map[string]string{contract.LabelPlanHash: "h"}}}
 	name("run", id, longestRun)
 	for attempt := 2; attempt <= retry.MaxAttempts; attempt++ {
 		name("finish", finishName(pr), longestRun)

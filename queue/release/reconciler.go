@@ -68,7 +68,8 @@ func NewReconciler(c client.Client, live client.Reader, recorder events.EventRec
 	if opts.ForceAfter == 0 {
 		opts.ForceAfter = ForceAfter
 	}
-	return &Reconciler{client: c, live: live, events: recorder, opts: opts, born: sync.OnceValue(opts.Clock.Now), lanes: newLanes()}
+	return &Reconciler{client: c, live: live, events: recorder, opts: opts, born: sync.OnceValue(opts.Clock.Now),
+		lanes: newLanes()}
 }
 
 // Reconcile brings one run nearer to its release.
@@ -183,7 +184,8 @@ func (r *Reconciler) clean(ctx context.Context, t target.Target, pr *tektonv1.Pi
 
 // unseen is the end of a run on a target that cannot be cleaned: it does not answer, or refuses. The run keeps its
 // quota for a time; then the target is marked, because nobody knows what is left there.
-func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work, cause error) (ctrl.Result, error) {
+func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun, w work,
+	cause error) (ctrl.Result, error) {
 	waits := append(waitsFor(w, nil, ""), cause.Error())
 	if r.overdue(pr, w) {
 		return ctrl.Result{}, r.release(ctx, t, pr, w, waits, true)

@@ -34,7 +34,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 		For(&tektonv1.PipelineRun{}).
 		Watches(&tektonv1.TaskRun{}, handler.EnqueueRequestsFromMapFunc(ofTask)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofPod), builder.WithPredicates(endedPods())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)),
+			builder.WithPredicates(watch.Enabled())).
 		WatchesRawSource(opts.Targets.OnChange(handler.EnqueueRequestsFromMapFunc(r.ofTarget))).
 		WatchesRawSource(r.lanes.source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: atOnce, RateLimiter: watch.Backoff()}).
@@ -63,7 +64,8 @@ func (r *Reconciler) ofPod(ctx context.Context, o client.Object) []reconcile.Req
 		return request(o.GetNamespace(), name)
 	}
 	var runs tektonv1.PipelineRunList
-	err := r.client.List(ctx, &runs, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.IndexID: o.GetLabels()[contract.LabelRun]})
+	err := r.client.List(ctx, &runs, client.InNamespace(o.GetNamespace()),
+		client.MatchingFields{run.IndexID: o.GetLabels()[contract.LabelRun]})
 	if err != nil { // the run is looked at again anyway
 		return nil
 	}

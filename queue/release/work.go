@@ -27,7 +27,8 @@ type work struct {
 
 // work lists the tasks of the run, which is over, and tells those to end that go on: Tekton looks after it no more.
 func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, error) {
-	of := []client.ListOption{client.InNamespace(pr.Namespace), client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}}
+	of := []client.ListOption{client.InNamespace(pr.Namespace),
+		client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}}
 	var w work
 	var tasks tektonv1.TaskRunList
 	if err := r.live.List(ctx, &tasks, of...); err != nil {
@@ -61,7 +62,8 @@ func (r *Reconciler) work(ctx context.Context, pr *tektonv1.PipelineRun) (work, 
 
 // endPod deletes a pod that goes on though its task is over: a controller of Tekton that dies after it has made a pod
 // and before it has written down its name forgets it, and only cancels the task.
-func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks []tektonv1.TaskRun, pod *corev1.Pod) error {
+func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks []tektonv1.TaskRun,
+	pod *corev1.Pod) error {
 	i := slices.IndexFunc(tasks, func(t tektonv1.TaskRun) bool { return t.Name == pod.Labels[pipeline.TaskRunLabelKey] })
 	if i < 0 || !pod.DeletionTimestamp.IsZero() || !tasks[i].IsDone() {
 		return nil
@@ -83,7 +85,8 @@ func (r *Reconciler) endPod(ctx context.Context, pr *tektonv1.PipelineRun, tasks
 
 // lost says how the target took a task of a failed run away, "" where it did not, or where somebody ended the run.
 func (w work) lost(pr *tektonv1.PipelineRun) string {
-	if !pr.IsDone() || pr.IsSuccessful() || run.Stopping(pr) || run.Cancelling(pr) || run.Cause(pr) != "" || !pr.DeletionTimestamp.IsZero() {
+	if !pr.IsDone() || pr.IsSuccessful() || run.Stopping(pr) || run.Cancelling(pr) || run.Cause(pr) != "" ||
+		!pr.DeletionTimestamp.IsZero() {
 		return ""
 	}
 	for _, task := range w.tasks {

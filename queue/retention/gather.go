@@ -72,7 +72,9 @@ func (g *gathering) next(all bool) []ended {
 			}
 		}
 	}
-	ready := slices.SortedFunc(maps.Values(left), func(a, b ended) int { return cmp.Compare(point(a.last), point(b.last)) })
+	ready := slices.SortedFunc(maps.Values(left), func(a, b ended) int {
+		return cmp.Compare(point(a.last), point(b.last))
+	})
 	ready = slices.DeleteFunc(ready, func(e ended) bool { return e.volume == nil })
 	switch {
 	case failed >= gathersFail || len(ready) == 0 || len(ready) < together && !all:
@@ -181,14 +183,16 @@ func gatherTask(parent *tektonv1.PipelineRun, runs []ended, n int) *tektonv1.Tas
 	spec := parent.GetTaskRunSpec(contract.MatrixAggregate)
 	return &tektonv1.TaskRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: kmeta.ChildName(parent.Name, fmt.Sprintf("-%s-%d-%d", contract.RoleGather, point(runs[0].last), n)), Namespace: parent.Namespace,
+			Name:      kmeta.ChildName(parent.Name, fmt.Sprintf("-%s-%d-%d", contract.RoleGather, point(runs[0].last), n)),
+			Namespace: parent.Namespace,
 			Labels: map[string]string{contract.LabelManagedBy: contract.ManagedBy, contract.LabelRole: contract.RoleGather,
 				contract.LabelMatrix: parent.Name, pipeline.PipelineTaskLabelKey: contract.RoleGather},
 			Annotations:     map[string]string{contract.AnnotationGathers: strings.Join(names, ",")},
 			OwnerReferences: []metav1.OwnerReference{run.Owner(parent)},
 		},
 		Spec: tektonv1.TaskRunSpec{TaskSpec: pipelines.Gather(imageOf(parent), contract.ResultsClaim(parent.Name), from),
-			ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate, Timeout: &metav1.Duration{Duration: gatherTimeout}},
+			ServiceAccountName: spec.ServiceAccountName, PodTemplate: spec.PodTemplate,
+			Timeout: &metav1.Duration{Duration: gatherTimeout}},
 	}
 }
 
@@ -228,7 +232,8 @@ func (m *Matrices) finish(ctx context.Context, g *gathering) error {
 			stay = append(stay, *task)
 			continue
 		}
-		if err := m.runs.client.Delete(ctx, task, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+		if err := m.runs.client.Delete(ctx, task,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting task %q: %w", task.Name, err)
 		}
 	}
@@ -253,7 +258,8 @@ func (m *Matrices) replace(ctx context.Context, g *gathering, name string) error
 		return nil
 	}
 	if !e.done() {
-		if err := m.runs.note(ctx, e.last, contract.AnnotationResults, contract.ResultsClaim(g.parent.Name)+"/"+name); err != nil {
+		if err := m.runs.note(ctx, e.last, contract.AnnotationResults,
+			contract.ResultsClaim(g.parent.Name)+"/"+name); err != nil {
 			return err
 		}
 	}

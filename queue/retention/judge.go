@@ -66,7 +66,8 @@ func endedAt(attempts []tektonv1.PipelineRun) (ended time.Time) {
 			return time.Time{}
 		}
 		at := run.EndedAt(pr)
-		if released, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationReleased]); err == nil && released.After(at) {
+		if released, err := time.Parse(time.RFC3339, pr.Annotations[contract.AnnotationReleased]); err == nil &&
+			released.After(at) {
 			at = released
 		}
 		if at.After(ended) {

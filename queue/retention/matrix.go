@@ -47,7 +47,8 @@ func (m *Matrices) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	var cached tektonv1.PipelineRunList
-	if err := m.runs.client.List(ctx, &cached, client.InNamespace(req.Namespace), client.MatchingFields{matrix.Index: req.Name}); err != nil {
+	if err := m.runs.client.List(ctx, &cached, client.InNamespace(req.Namespace),
+		client.MatchingFields{matrix.Index: req.Name}); err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the runs of matrix %q: %w", parent.Name, err)
 	}
 	g, whole := newGathering(parent, cached.Items)
@@ -78,7 +79,8 @@ func (m *Matrices) parent(ctx context.Context, cr *tektonv1beta1.CustomRun) (*te
 		return nil, nil
 	}
 	parent := &tektonv1.PipelineRun{}
-	if err := m.runs.live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: owner.Name}, parent); err != nil || parent.UID != owner.UID {
+	if err := m.runs.live.Get(ctx, types.NamespacedName{Namespace: cr.Namespace, Name: owner.Name}, parent); err != nil ||
+		parent.UID != owner.UID {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return parent, nil
@@ -108,7 +110,8 @@ func (m *Matrices) gather(ctx context.Context, g *gathering, all bool) (wait boo
 		return false, nil // its runs share a volume that is nobody's
 	}
 	var tasks tektonv1.TaskRunList
-	err = m.runs.live.List(ctx, &tasks, client.InNamespace(g.parent.Namespace), client.MatchingLabels{contract.LabelRole: contract.RoleGather, contract.LabelMatrix: g.parent.Name})
+	err = m.runs.live.List(ctx, &tasks, client.InNamespace(g.parent.Namespace),
+		client.MatchingLabels{contract.LabelRole: contract.RoleGather, contract.LabelMatrix: g.parent.Name})
 	if err != nil {
 		return false, fmt.Errorf("listing its tasks: %w", err)
 	}
@@ -167,10 +170,12 @@ func (m *Matrices) expire(ctx context.Context, g *gathering) (again time.Duratio
 			return unsavedRecheckInterval, nil
 		}
 	}
-	err = m.runs.client.Delete(ctx, g.parent, client.Preconditions{UID: &g.parent.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err = m.runs.client.Delete(ctx, g.parent, client.Preconditions{UID: &g.parent.UID},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("deleting PipelineRun %q: %w", g.parent.Name, err)
 	}
-	m.runs.log.Info("deleted a matrix that had ended", "namespace", g.parent.Namespace, "matrix", g.parent.Name, "runs", len(g.runs))
+	m.runs.log.Info("deleted a matrix that had ended", "namespace", g.parent.Namespace, "matrix", g.parent.Name, "runs",
+		len(g.runs))
 	return 0, nil
 }

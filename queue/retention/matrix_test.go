@@ -25,7 +25,8 @@ import (
 // makeMatrix is one whose points have all ended.
 func makeMatrix(points int, notes map[string]string) []client.Object {
 	spec := pipelines.Matrix{Image: "reg.example/bflow:1"}.Spec()
-	parent := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: namespace, UID: "m", Annotations: map[string]string{contract.AnnotationResultsSize: "3Gi"}},
+	parent := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: namespace, UID: "m",
+		Annotations: map[string]string{contract.AnnotationResultsSize: "3Gi"}},
 		Spec: tektonv1.PipelineRunSpec{PipelineSpec: spec}}
 	for key, value := range notes {
 		parent.Annotations[key] = value
@@ -36,11 +37,13 @@ func makeMatrix(points int, notes map[string]string) []client.Object {
 	cr := &tektonv1beta1.CustomRun{ObjectMeta: metav1.ObjectMeta{Name: "m-children", Namespace: namespace, UID: "cr",
 		OwnerReferences: []metav1.OwnerReference{{Kind: "PipelineRun", Name: "m", UID: "m", Controller: &yes}}}}
 	cr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue})
-	objects := []client.Object{parent, cr, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{contract.LabelEnabled: "true"}}}}
+	objects := []client.Object{parent, cr, &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{contract.LabelEnabled: "true"}}}}
 	for i := range points {
 		run := attempt(fmt.Sprintf("m-%05d", i+1), 1, map[string]string{contract.AnnotationPoint: strconv.Itoa(i + 1)})
 		run[0].GetLabels()[contract.LabelMatrix] = "m"
-		run[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: "CustomRun", Name: "m-children", UID: "cr", Controller: &yes}})
+		run[0].SetOwnerReferences([]metav1.OwnerReference{
+			{Kind: "CustomRun", Name: "m-children", UID: "cr", Controller: &yes}})
 		objects = append(objects, run...)
 	}
 	return objects
@@ -50,7 +53,8 @@ func makeMatrix(points int, notes map[string]string) []client.Object {
 func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.Duration) {
 	w.T.Helper()
 	for range 100 {
-		result, err := NewMatrices(w.runs).Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "m-children"}})
+		result, err := NewMatrices(w.runs).Reconcile(w.T.Context(),
+			ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "m-children"}})
 		if err != nil {
 			w.T.Fatal(err)
 		}
@@ -76,7 +80,8 @@ func (w *world) matrix(end func(*tektonv1.TaskRun)) (tasks []string, again time.
 func (w *world) gathers() []tektonv1.TaskRun {
 	w.T.Helper()
 	var list tektonv1.TaskRunList
-	if err := w.Client.List(w.T.Context(), &list, client.MatchingLabels{contract.LabelRole: contract.RoleGather}); err != nil {
+	if err := w.Client.List(w.T.Context(), &list, client.MatchingLabels{
+		contract.LabelRole: contract.RoleGather}); err != nil {
 		w.T.Fatal(err)
 	}
 	return list.Items
@@ -87,12 +92,14 @@ func succeeds(spoil ...string) func(*tektonv1.TaskRun) {
 	return func(task *tektonv1.TaskRun) {
 		task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionTrue})
 		there := slices.DeleteFunc(gathersOf(task), func(name string) bool { return slices.Contains(spoil, name) })
-		task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultGathered, Value: *tektonv1.NewStructuredValues(strings.Join(there, ","))}}
+		task.Status.Results = []tektonv1.TaskRunResult{{Name: contract.ResultGathered,
+			Value: *tektonv1.NewStructuredValues(strings.Join(there, ","))}}
 	}
 }
 
 func fails(task *tektonv1.TaskRun) {
-	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionFalse, Reason: "TaskRunTimeout"})
+	task.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: corev1.ConditionFalse,
+		Reason: "TaskRunTimeout"})
 }
 
 // volumes are the claims that are left.
@@ -127,7 +134,8 @@ func TestOfAMatrixOneVolumeIsLeft(t *testing.T) {
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "m-results"}, claim); err != nil {
 		t.Fatal(err)
 	}
-	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != "3Gi" || claim.OwnerReferences[0].UID != "m" {
+	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != "3Gi" ||
+		claim.OwnerReferences[0].UID != "m" {
 		t.Errorf("the volume has %s and belongs to %v", size.String(), claim.OwnerReferences)
 	}
 }
@@ -142,7 +150,8 @@ func TestARunThatFailedKeepsItsPodsForADay(t *testing.T) {
 	if left := w.left(); !slices.Contains(left, "pod m-00001-failed") || !slices.Contains(left, "volume pvc-m-00001") {
 		t.Errorf("left are %v", left)
 	}
-	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), pr); err != nil || pr.Annotations[contract.AnnotationResults] != "m-results/m-00001" {
+	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(pr), pr); err != nil ||
+		pr.Annotations[contract.AnnotationResults] != "m-results/m-00001" {
 		t.Errorf("its results are at %q, %v", pr.Annotations[contract.AnnotationResults], err)
 	}
 	w.Clock.SetTime(begin().Add(day))
@@ -180,17 +189,21 @@ func TestVolumesThatCannotBeGatheredStay(t *testing.T) {
 		tasks int
 	}{
 		{name: "results that are damaged", end: succeeds("m-00002"), want: []string{"m-results", "pvc-m-00002"}, tasks: 1},
-		{name: "one that no node can have beside the others keeps these from nothing", want: []string{"m-results", "pvc-m-00002"}, tasks: 4, end: func(task *tektonv1.TaskRun) {
-			if slices.Contains(gathersOf(task), "m-00002") {
-				fails(task)
-			} else {
-				succeeds()(task)
-			}
-		}},
-		{name: "where nothing works it is given up", end: fails, want: []string{"m-results", "pvc-m-00001", "pvc-m-00002", "pvc-m-00003"}, tasks: 3},
-		{name: "nothing is done in a namespace that is not one of runs", end: succeeds(), tasks: 0, want: []string{"pvc-m-00001", "pvc-m-00002", "pvc-m-00003"},
+		{name: "one that no node can have beside the others keeps these from nothing",
+			want: []string{"m-results", "pvc-m-00002"}, tasks: 4, end: func(task *tektonv1.TaskRun) {
+				if slices.Contains(gathersOf(task), "m-00002") {
+					fails(task)
+				} else {
+					succeeds()(task)
+				}
+			}},
+		{name: "where nothing works it is given up", end: fails,
+			want: []string{"m-results", "pvc-m-00001", "pvc-m-00002", "pvc-m-00003"}, tasks: 3},
+		{name: "nothing is done in a namespace that is not one of runs", end: succeeds(), tasks: 0,
+			want: []string{"pvc-m-00001", "pvc-m-00002", "pvc-m-00003"},
 			edit: func(objects []client.Object) { objects[2].SetLabels(nil) }},
-		{name: "runs that share a volume have none to gather", end: succeeds(), tasks: 0, want: []string{"pvc-m-00001", "pvc-m-00002", "pvc-m-00003"},
+		{name: "runs that share a volume have none to gather", end: succeeds(), tasks: 0,
+			want: []string{"pvc-m-00001", "pvc-m-00002", "pvc-m-00003"},
 			edit: func(objects []client.Object) { delete(objects[0].GetAnnotations(), contract.AnnotationResultsSize) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -42,7 +42,8 @@ type Reconciler struct {
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
 // NewReconciler makes the reconciler of runs. live reads past the cache.
-func NewReconciler(c client.Client, live client.Reader, keep Keep, clk clock.PassiveClock, log *slog.Logger) *Reconciler {
+func NewReconciler(c client.Client, live client.Reader, keep Keep, clk clock.PassiveClock,
+	log *slog.Logger) *Reconciler {
 	known := &volumes{live: live, clock: clk, known: map[string]listing{}}
 	return &Reconciler{client: c, live: live, volumes: known, keep: keep, clock: clk, log: log}
 }
@@ -50,7 +51,8 @@ func NewReconciler(c client.Client, live client.Reader, keep Keep, clk clock.Pas
 // Reconcile looks at one run: all of its attempts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var cached tektonv1.PipelineRunList
-	err := r.client.List(ctx, &cached, client.InNamespace(req.Namespace), client.MatchingFields{run.IndexID: req.Name}, client.UnsafeDisableDeepCopy)
+	err := r.client.List(ctx, &cached, client.InNamespace(req.Namespace), client.MatchingFields{run.IndexID: req.Name},
+		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("listing the attempts of run %q: %w", req.Name, err)
 	}
@@ -108,10 +110,14 @@ func lastOf(attempts []tektonv1.PipelineRun) *tektonv1.PipelineRun {
 // started has no label of its own.
 func (r *Reconciler) attempts(ctx context.Context, key types.NamespacedName) ([]tektonv1.PipelineRun, error) {
 	var list tektonv1.PipelineRunList
-	if err := r.live.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingLabels{contract.LabelRun: key.Name}); err != nil {
+	if err := r.live.List(ctx, &list, client.InNamespace(key.Namespace),
+		client.MatchingLabels{contract.LabelRun: key.Name}); err != nil {
 		return nil, fmt.Errorf("listing its attempts: %w", err)
 	}
-	out := slices.DeleteFunc(list.Items, func(pr tektonv1.PipelineRun) bool { return !run.Ours(&pr) || run.ID(&pr) != key.Name })
+	out := slices.DeleteFunc(list.Items, func(pr tektonv1.PipelineRun) bool {
+		return !run.Ours(&pr) ||
+			run.ID(&pr) != key.Name
+	})
 	if slices.ContainsFunc(out, func(pr tektonv1.PipelineRun) bool { return pr.Name == key.Name }) {
 		return out, nil
 	}
@@ -131,7 +137,8 @@ func (r *Reconciler) attempts(ctx context.Context, key types.NamespacedName) ([]
 
 // deleteExpired deletes what has had its time. kept says that something has had it and holds results that are nowhere
 // else.
-func (r *Reconciler) deleteExpired(ctx context.Context, attempts []tektonv1.PipelineRun, last *tektonv1.PipelineRun, d due) (kept bool, err error) {
+func (r *Reconciler) deleteExpired(ctx context.Context, attempts []tektonv1.PipelineRun, last *tektonv1.PipelineRun,
+	d due) (kept bool, err error) {
 	if d.run || d.volume || d.pods && gatheredAt(last) != "" {
 		claims, err := r.volumes.of(ctx, attempts)
 		if err != nil {
@@ -158,7 +165,8 @@ func (r *Reconciler) deleteExpired(ctx context.Context, attempts []tektonv1.Pipe
 
 // deleteExpiredVolumes deletes the volumes of a run, and the pods that hold them, unless they hold results that are
 // nowhere else.
-func (r *Reconciler) deleteExpiredVolumes(ctx context.Context, attempts []tektonv1.PipelineRun, claims []corev1.PersistentVolumeClaim) (kept bool, err error) {
+func (r *Reconciler) deleteExpiredVolumes(ctx context.Context, attempts []tektonv1.PipelineRun,
+	claims []corev1.PersistentVolumeClaim) (kept bool, err error) {
 	last := lastOf(attempts)
 	if last.Annotations[contract.AnnotationVolumeDeleted] == "" {
 		where := gatheredAt(last)
@@ -170,7 +178,8 @@ func (r *Reconciler) deleteExpiredVolumes(ctx context.Context, attempts []tekton
 		}
 		// Before the deed: whoever looks for its results is told where they are. A run that is marked has no volume, or
 		// another look deletes it.
-		if err := r.note(ctx, last, contract.AnnotationVolumeDeleted, r.clock.Now().UTC().Format(time.RFC3339)+": "+where); err != nil {
+		if err := r.note(ctx, last, contract.AnnotationVolumeDeleted,
+			r.clock.Now().UTC().Format(time.RFC3339)+": "+where); err != nil {
 			return false, err
 		}
 	}
@@ -202,7 +211,8 @@ func (r *Reconciler) saved(ctx context.Context, last *tektonv1.PipelineRun) (str
 		return "its results were fetched on " + at, nil
 	}
 	summary := &corev1.ConfigMap{}
-	err := r.live.Get(ctx, types.NamespacedName{Namespace: last.Namespace, Name: contract.ResultConfigMap(run.ID(last))}, summary)
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: last.Namespace, Name: contract.ResultConfigMap(run.ID(last))},
+		summary)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -217,19 +227,22 @@ func (r *Reconciler) saved(ctx context.Context, last *tektonv1.PipelineRun) (str
 }
 
 // deleteVolumes begins with the pods: a volume stays as long as there is one that has it, also one that has ended.
-func (r *Reconciler) deleteVolumes(ctx context.Context, attempts []tektonv1.PipelineRun, claims []corev1.PersistentVolumeClaim) error {
+func (r *Reconciler) deleteVolumes(ctx context.Context, attempts []tektonv1.PipelineRun,
+	claims []corev1.PersistentVolumeClaim) error {
 	for i := range attempts {
 		if err := r.deletePods(ctx, r.client, &attempts[i]); err != nil {
 			return err
 		}
 	}
 	for i := range claims {
-		if err := r.client.Delete(ctx, &claims[i], client.Preconditions{UID: &claims[i].UID}); client.IgnoreNotFound(err) != nil {
+		if err := r.client.Delete(ctx, &claims[i],
+			client.Preconditions{UID: &claims[i].UID}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting volume %q: %w", claims[i].Name, err)
 		}
 	}
 	r.volumes.forget(attempts)
-	r.log.Info("deleted the volume of an ended run", "namespace", attempts[0].Namespace, "run", run.ID(&attempts[0]), "volumes", len(claims))
+	r.log.Info("deleted the volume of an ended run", "namespace", attempts[0].Namespace, "run", run.ID(&attempts[0]),
+		"volumes", len(claims))
 	return nil
 }
 
@@ -238,25 +251,29 @@ func (r *Reconciler) deleteRun(ctx context.Context, attempts []tektonv1.Pipeline
 	slices.SortFunc(attempts, func(a, b tektonv1.PipelineRun) int { return run.Attempt(&a) - run.Attempt(&b) })
 	for i := range attempts {
 		pr := &attempts[i]
-		err := r.client.Delete(ctx, pr, client.Preconditions{UID: &pr.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err := r.client.Delete(ctx, pr, client.Preconditions{UID: &pr.UID},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting PipelineRun %q: %w", pr.Name, err)
 		}
 	}
-	r.log.Info("deleted a run that had ended", "namespace", attempts[0].Namespace, "run", run.ID(&attempts[0]), "attempts", len(attempts))
+	r.log.Info("deleted a run that had ended", "namespace", attempts[0].Namespace, "run", run.ID(&attempts[0]), "attempts",
+		len(attempts))
 	return nil
 }
 
 // deletePods deletes those of tasks of a PipelineRun that have ended. Tekton keeps what became of each.
 func (r *Reconciler) deletePods(ctx context.Context, from client.Reader, pr *tektonv1.PipelineRun) error {
 	var pods corev1.PodList
-	if err := from.List(ctx, &pods, client.InNamespace(pr.Namespace), client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}); err != nil {
+	if err := from.List(ctx, &pods, client.InNamespace(pr.Namespace),
+		client.MatchingLabels{pipeline.PipelineRunLabelKey: pr.Name}); err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
 	deleted := 0
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed || !pod.DeletionTimestamp.IsZero() {
+		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed ||
+			!pod.DeletionTimestamp.IsZero() {
 			continue
 		}
 		if err := r.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {

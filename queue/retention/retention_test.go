@@ -35,7 +35,8 @@ const (
 )
 
 func TestPeriodsAreWrittenAsTheyAreRead(t *testing.T) {
-	for text, want := range map[string]string{"36h": "36h0m0s", "forever": "forever", "0s": "0s", "-1h": "", "soon": "", "": ""} {
+	for text, want := range map[string]string{"36h": "36h0m0s", "forever": "forever", "0s": "0s", "-1h": "", "soon": "",
+		"": ""} {
 		var p Period
 		if err := p.UnmarshalText([]byte(text)); (err == nil) != (want != "") {
 			t.Errorf("%q: error %v", text, err)
@@ -68,7 +69,8 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 // left are the names of what is left of some kinds.
 func (w *world) left() (names []string) {
 	w.T.Helper()
-	for kind, list := range map[string]client.ObjectList{"pod": &corev1.PodList{}, "volume": &corev1.PersistentVolumeClaimList{}, "run": &tektonv1.PipelineRunList{}} {
+	for kind, list := range map[string]client.ObjectList{"pod": &corev1.PodList{},
+		"volume": &corev1.PersistentVolumeClaimList{}, "run": &tektonv1.PipelineRunList{}} {
 		if err := w.Client.List(w.T.Context(), list, client.InNamespace(namespace)); err != nil {
 			w.T.Fatal(err)
 		}
@@ -89,7 +91,8 @@ func (w *world) left() (names []string) {
 
 func (w *world) reconcile(id string) ctrl.Result {
 	w.T.Helper()
-	result, err := w.runs.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: id}})
+	result, err := w.runs.Reconcile(w.T.Context(), ctrl.Request{
+		NamespacedName: types.NamespacedName{Namespace: namespace, Name: id}})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -108,20 +111,25 @@ func attempt(id string, n int, notes map[string]string) []client.Object {
 	maps.Copy(pr.Annotations, notes)
 	pr.Status.ChildReferences = []tektonv1.ChildStatusReference{{Name: name + "-provision"}}
 	pod := func(task string, phase corev1.PodPhase) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + task, Namespace: namespace, Labels: map[string]string{pipeline.PipelineRunLabelKey: name}},
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + task, Namespace: namespace,
+			Labels: map[string]string{pipeline.PipelineRunLabelKey: name}},
 			Status: corev1.PodStatus{Phase: phase}}
 	}
 	return []client.Object{pr, pod("failed", corev1.PodFailed), pod("done", corev1.PodSucceeded),
-		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + name, Namespace: namespace, UID: types.UID("pvc-" + name), OwnerReferences: []metav1.OwnerReference{run.Owner(pr)}}},
-		&tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: name + "-provision", Namespace: namespace, Labels: pr.Labels}, Spec: tektonv1.TaskRunSpec{
-			Workspaces: []tektonv1.WorkspaceBinding{{Name: contract.WorkspaceRun, SubPath: "sub", PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-" + name}}}}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + name, Namespace: namespace,
+			UID: types.UID("pvc-" + name), OwnerReferences: []metav1.OwnerReference{run.Owner(pr)}}},
+		&tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: name + "-provision", Namespace: namespace, Labels: pr.Labels},
+			Spec: tektonv1.TaskRunSpec{
+				Workspaces: []tektonv1.WorkspaceBinding{{Name: contract.WorkspaceRun, SubPath: "sub",
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "pvc-" + name}}}}},
 	}
 }
 
 // summary is what a run has left of its results, pushed or not.
 func summary(id string, n int, link string) client.Object {
 	text, _ := json.Marshal(brief.Brief{Run: id, Attempt: n, Links: map[string]string{brief.LinkMLflow: link}})
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: contract.ResultConfigMap(id), Namespace: namespace}, Data: map[string]string{brief.Key: string(text)}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: contract.ResultConfigMap(id), Namespace: namespace},
+		Data: map[string]string{brief.Key: string(text)}}
 }
 
 func TestWhatAnEndedRunKeepsGoesInItsTime(t *testing.T) {
@@ -147,22 +155,32 @@ func TestWhatAnEndedRunKeepsGoesInItsTime(t *testing.T) {
 		{name: "its pods go after a day", after: day, want: "run r, " + volume, again: 6 * day},
 		{name: "results that are nowhere else keep it", after: 100 * day, want: "run r, " + volume, again: hour},
 		{name: "results that are fetched let the volume go", after: 7 * day, notes: fetched, want: "run r", again: 23 * day},
-		{name: "and so do those that are pushed", after: 7 * day, more: []client.Object{summary("r", 1, "https://mlflow/1")}, want: "run r", again: 23 * day},
-		{name: "a push that has failed saves nothing", after: 7 * day, more: []client.Object{summary("r", 1, "")}, want: "run r, " + volume, again: hour},
-		{name: "nor does that of another attempt", after: 7 * day, more: []client.Object{summary("r", 2, "https://mlflow/1")}, want: "run r, " + volume, again: hour},
-		{name: "a volume is deleted where a crash came between the word of it and the deed", after: 7 * day, want: "run r", again: 23 * day,
+		{name: "and so do those that are pushed", after: 7 * day, more: []client.Object{summary("r", 1, "https://mlflow/1")},
+			want: "run r", again: 23 * day},
+		{name: "a push that has failed saves nothing", after: 7 * day, more: []client.Object{summary("r", 1, "")},
+			want: "run r, " + volume, again: hour},
+		{name: "nor does that of another attempt", after: 7 * day, more: []client.Object{summary("r", 2, "https://mlflow/1")},
+			want: "run r, " + volume, again: hour},
+		{name: "a volume is deleted where a crash came between the word of it and the deed", after: 7 * day, want: "run r",
+			again: 23 * day,
 			notes: map[string]string{contract.AnnotationVolumeDeleted: "2026-11-08T00:00:00Z: its results are at x"}},
 		{name: "the run goes last", after: 30 * day, notes: fetched, want: ""},
 		{name: "an experiment may say when", after: 90 * time.Second, notes: ttl("60", fetched), want: ""},
-		{name: "not before", after: 30 * time.Second, notes: ttl("60", fetched), want: pods + "run r, " + volume, again: 30 * time.Second},
+		{name: "not before", after: 30 * time.Second, notes: ttl("60", fetched), want: pods + "run r, " + volume,
+			again: 30 * time.Second},
 		{name: "nor before its results are saved", after: day, notes: ttl("60", nil), want: "run r, " + volume, again: hour},
 		{name: "it may say at once", notes: ttl("0", fetched), want: ""},
-		{name: "it may keep the run for longer than others", after: 30 * day, notes: ttl("31536000", fetched), want: "run r", again: 335 * day},
-		{name: "a time that is none counts for nothing", after: hour, notes: ttl("-5", fetched), want: pods + "run r, " + volume, again: 23 * hour},
-		{name: "nor does one that is too long to be counted", after: hour, notes: ttl("99999999999999", fetched), want: pods + "run r, " + volume, again: 23 * hour},
-		{name: "a run that is kept for its devices is not at its end", after: 100 * day, notes: map[string]string{contract.AnnotationReleased: "", contract.AnnotationFetched: "x"},
-			want: pods + "run r, " + volume},
-		{name: "nor is one that gets another attempt", after: 100 * day, more: attempt("r", 2, map[string]string{contract.AnnotationReleased: ""}), notes: fetched,
+		{name: "it may keep the run for longer than others", after: 30 * day, notes: ttl("31536000", fetched), want: "run r",
+			again: 335 * day},
+		{name: "a time that is none counts for nothing", after: hour, notes: ttl("-5", fetched),
+			want: pods + "run r, " + volume, again: 23 * hour},
+		{name: "nor does one that is too long to be counted", after: hour, notes: ttl("99999999999999", fetched),
+			want: pods + "run r, " + volume, again: 23 * hour},
+		{name: "a run that is kept for its devices is not at its end", after: 100 * day,
+			notes: map[string]string{contract.AnnotationReleased: "", contract.AnnotationFetched: "x"},
+			want:  pods + "run r, " + volume},
+		{name: "nor is one that gets another attempt", after: 100 * day,
+			more: attempt("r", 2, map[string]string{contract.AnnotationReleased: ""}), notes: fetched,
 			want: "pod r-a2-done, pod r-a2-failed, " + pods + "run r, run r-a2, " + volume + ", volume pvc-r-a2"},
 		{name: "the results are those of its last attempt", after: 7 * day, more: attempt("r", 2, nil), notes: fetched,
 			want: "run r, run r-a2, " + volume + ", volume pvc-r-a2", again: hour},
@@ -217,7 +235,8 @@ func TestTheVolumesOfAThousandRunsAreListedOnce(t *testing.T) {
 		w.Clock.SetTime(begin().Add(8*day + time.Duration(i)*hour))
 		for n := range runs {
 			id := fmt.Sprintf("r%d", n)
-			claims, err := w.runs.volumes.of(t.Context(), []tektonv1.PipelineRun{*attempt(id, 1, nil)[0].(*tektonv1.PipelineRun)})
+			claims, err := w.runs.volumes.of(t.Context(), []tektonv1.PipelineRun{
+				*attempt(id, 1, nil)[0].(*tektonv1.PipelineRun)})
 			if err != nil || len(claims) != 1 || claims[0].Name != "pvc-"+id {
 				t.Fatalf("volumes of %s are %v, error %v", id, claims, err)
 			}
@@ -240,7 +259,8 @@ func TestAVolumeThatCameAfterTheListKeepsItsRun(t *testing.T) {
 	w.Clock.SetTime(begin().Add(40 * day))
 	w.reconcile("old")
 	now := w.Clock.Now().Add(time.Second)
-	for _, o := range attempt("new", 1, map[string]string{contract.AnnotationTTL: "0", contract.AnnotationReleased: now.Format(time.RFC3339)}) {
+	for _, o := range attempt("new", 1, map[string]string{contract.AnnotationTTL: "0",
+		contract.AnnotationReleased: now.Format(time.RFC3339)}) {
 		if pr, ok := o.(*tektonv1.PipelineRun); ok {
 			pr.Status.CompletionTime = &metav1.Time{Time: now}
 		}
@@ -274,7 +294,8 @@ func TestWhoeverLooksForAVolumeThatIsGoneIsToldWhereTheResultsAre(t *testing.T) 
 	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "r"}, pr); err != nil {
 		t.Fatal(err)
 	}
-	if got := pr.Annotations[contract.AnnotationVolumeDeleted]; got != "2026-11-08T12:00:00Z: its results are at https://mlflow/1" {
+	if got := pr.Annotations[contract.AnnotationVolumeDeleted]; got != "2026-11-08T12:00:00Z: its results are at "+
+		"https://mlflow/1" {
 		t.Errorf("it says %q", got)
 	}
 }

@@ -41,7 +41,8 @@ func Setup(mgr ctrl.Manager, matrices cache.Cache, keep Keep, log *slog.Logger) 
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("retention").
 		Watches(&tektonv1.PipelineRun{}, handler.EnqueueRequestsFromMapFunc(byRun), builder.WithPredicates(atItsEnd())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)),
+			builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }

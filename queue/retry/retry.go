@@ -45,7 +45,8 @@ type Reconciler struct {
 }
 
 // NewReconciler makes the reconciler of attempts.
-func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, m *metrics.Metrics, log *slog.Logger) *Reconciler {
+func NewReconciler(c client.Client, live client.Reader, recorder events.EventRecorder, m *metrics.Metrics,
+	log *slog.Logger) *Reconciler {
 	return &Reconciler{client: c, live: live, events: recorder, metrics: m, log: log}
 }
 
@@ -54,7 +55,8 @@ func Setup(mgr ctrl.Manager, m *metrics.Metrics, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("bflow-retry"), m, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("retry").
 		For(&tektonv1.PipelineRun{}).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)),
+			builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
@@ -107,8 +109,10 @@ func (r *Reconciler) makeNext(ctx context.Context, pr *tektonv1.PipelineRun) err
 		return err
 	}
 	r.metrics.Attempts.WithLabelValues(run.Cause(pr)).Inc()
-	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause", run.Cause(pr))
-	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It %s; attempt %s waits in the queue", what(pr), next.Name)
+	r.log.Info("attempt made", "namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(next), "cause",
+		run.Cause(pr))
+	r.events.Eventf(pr, next, corev1.EventTypeNormal, "NextAttempt", "Retry", "It %s; attempt %s waits in the queue",
+		what(pr), next.Name)
 	return nil
 }
 

@@ -27,8 +27,10 @@ func Shapes(o metav1.Object) ([]devices.Shape, error) {
 		return nil, err
 	}
 	if !devices.Share(shapes, requests) {
-		return nil, fmt.Errorf("annotation %q does not share out the devices of annotation %q, which are %s; submit the run as bflow compiles it",
-			contract.AnnotationPods, contract.AnnotationRequests, requests.Devices())
+		return nil,
+			fmt.Errorf(
+				"annotation %q does not share out the devices of annotation %q, which are %s; submit the run as bflow compiles it",
+				contract.AnnotationPods, contract.AnnotationRequests, requests.Devices())
 	}
 	return shapes, nil
 }
@@ -42,7 +44,8 @@ func Demand(o metav1.Object) (corev1.ResourceList, error) {
 	}
 	var asked map[string]string
 	if err := json.Unmarshal([]byte(text), &asked); err != nil {
-		return nil, fmt.Errorf("reading annotation %q: %w; want JSON such as {\"nvidia.com/gpu\":\"4\"}", contract.AnnotationRequests, err)
+		return nil, fmt.Errorf("reading annotation %q: %w; want JSON such as {\"nvidia.com/gpu\":\"4\"}",
+			contract.AnnotationRequests, err)
 	}
 	demand := make(corev1.ResourceList, len(asked))
 	for name, amount := range asked {

@@ -84,7 +84,8 @@ func (k MetadataKey) String() string { return string(k.Kind) + " " + k.Name }
 
 // CompiledAnnotations are the annotations that the compiler writes from the plan of a run: each attempt at it has them.
 func CompiledAnnotations() []string {
-	return []string{contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey, contract.AnnotationMetrics,
+	return []string{contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey,
+		contract.AnnotationMetrics,
 		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad, contract.AnnotationTTL}
 }
 
@@ -137,7 +138,10 @@ func SubmittedKeys(labels, annotations map[string]string) (map[string]string, ma
 	table := KeyTable()
 	only := func(kind KeyKind, all map[string]string) map[string]string {
 		kept := maps.Clone(all)
-		maps.DeleteFunc(kept, func(name, _ string) bool { return NeedsKeyRule(name) && !table[MetadataKey{kind, name}].BySubmitter() })
+		maps.DeleteFunc(kept, func(name, _ string) bool {
+			return NeedsKeyRule(name) &&
+				!table[MetadataKey{kind, name}].BySubmitter()
+		})
 		return kept
 	}
 	return only(LabelKey, labels), only(AnnotationKey, annotations)

@@ -48,7 +48,9 @@ func TestTheTableIsWritten(t *testing.T) {
 func sorted(rule run.KeyRule) []run.MetadataKey {
 	table := run.KeyTable()
 	maps.DeleteFunc(table, func(_ run.MetadataKey, r run.KeyRule) bool { return r != rule })
-	return slices.SortedFunc(maps.Keys(table), func(a, b run.MetadataKey) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(table), func(a, b run.MetadataKey) int {
+		return strings.Compare(a.String(), b.String())
+	})
 }
 
 // expression is the variable of the policy.
@@ -79,7 +81,8 @@ same table. Other keys are not restricted.
 		for _, key := range sorted(rule) {
 			cells[key.Kind] = append(cells[key.Kind], "`"+strings.TrimPrefix(key.Name, contract.Prefix)+"`")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", rule.Sentence(), strings.Join(cells[run.LabelKey], " "), strings.Join(cells[run.AnnotationKey], " "))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", rule.Sentence(), strings.Join(cells[run.LabelKey], " "),
+			strings.Join(cells[run.AnnotationKey], " "))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -91,14 +94,21 @@ func TestWhatWhoeverSubmitsARunMustNotWrite(t *testing.T) {
 		labels, annotations map[string]string
 		want                string
 	}{
-		{name: "what the compiler writes", labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelQueue: "local", contract.LabelTarget: "local"},
+		{name: "what the compiler writes", labels: map[string]string{contract.LabelPlanHash: "h",
+			contract.LabelQueue: "local", contract.LabelTarget: "local"},
 			annotations: map[string]string{contract.AnnotationRequests: "{}"}},
-		{name: "keys of others", labels: map[string]string{"tekton.dev/pipeline": "p", "team": "a"}, annotations: map[string]string{"kubectl.kubernetes.io/x": "y"}},
-		{name: "that it was freed", annotations: map[string]string{contract.AnnotationFreed: "now"}, want: "annotation bflow.dev/freed is written by bflow-controller only"},
-		{name: "whose devices it has", labels: map[string]string{contract.LabelRun: "other"}, want: "label bflow.dev/run is written by bflow-controller only"},
-		{name: "a key of its own", labels: map[string]string{"bflow.dev/mine": "x"}, want: "label bflow.dev/mine is not one that a run may carry"},
-		{name: "a label as an annotation", annotations: map[string]string{contract.LabelTarget: "x"}, want: "annotation bflow.dev/target is not one that a run may carry"},
-		{name: "a gate of Kueue", annotations: map[string]string{"kueue.x-k8s.io/admission-gated-by": "x"}, want: "annotation kueue.x-k8s.io/admission-gated-by is not one that a run may carry"},
+		{name: "keys of others", labels: map[string]string{"tekton.dev/pipeline": "p", "team": "a"},
+			annotations: map[string]string{"kubectl.kubernetes.io/x": "y"}},
+		{name: "that it was freed", annotations: map[string]string{contract.AnnotationFreed: "now"},
+			want: "annotation bflow.dev/freed is written by bflow-controller only"},
+		{name: "whose devices it has", labels: map[string]string{contract.LabelRun: "other"},
+			want: "label bflow.dev/run is written by bflow-controller only"},
+		{name: "a key of its own", labels: map[string]string{"bflow.dev/mine": "x"},
+			want: "label bflow.dev/mine is not one that a run may carry"},
+		{name: "a label as an annotation", annotations: map[string]string{contract.LabelTarget: "x"},
+			want: "annotation bflow.dev/target is not one that a run may carry"},
+		{name: "a gate of Kueue", annotations: map[string]string{"kueue.x-k8s.io/admission-gated-by": "x"},
+			want: "annotation kueue.x-k8s.io/admission-gated-by is not one that a run may carry"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := run.CheckSubmittedKeys(row.labels, row.annotations)

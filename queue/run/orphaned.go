@@ -18,6 +18,7 @@ func Orphaned(controller *appsv1.Deployment, now time.Time) bool {
 		return true
 	}
 	return slices.ContainsFunc(controller.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionFalse && now.Sub(c.LastTransitionTime.Time) > unavailableFor
+		return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionFalse &&
+			now.Sub(c.LastTransitionTime.Time) > unavailableFor
 	})
 }

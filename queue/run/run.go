@@ -89,7 +89,8 @@ func Key(o metav1.Object) types.NamespacedName {
 
 // Owner lets what belongs to a run go with it.
 func Owner(pr *tektonv1.PipelineRun) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "PipelineRun", Name: pr.Name, UID: pr.UID}
+	return metav1.OwnerReference{APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "PipelineRun", Name: pr.Name,
+		UID: pr.UID}
 }
 
 // Attempt counts the PipelineRuns of a run, from 1.

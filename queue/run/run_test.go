@@ -15,7 +15,8 @@ import (
 type edit func(*tektonv1.PipelineRun)
 
 func makeRun(edits ...edit) *tektonv1.PipelineRun {
-	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: map[string]string{}, Annotations: map[string]string{}}}
+	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Labels: map[string]string{},
+		Annotations: map[string]string{}}}
 	for _, e := range edits {
 		e(pr)
 	}
@@ -98,15 +99,20 @@ func TestARunIsOverAtTheFirstOfItsEnds(t *testing.T) {
 }
 
 func TestPodsTakeWhatTheRunRequests(t *testing.T) {
-	const mismatch = `annotation "bflow.dev/pods" does not share out the devices of annotation "bflow.dev/requests", which are `
+	const mismatch = `annotation "bflow.dev/pods" does not share out the devices of annotation "bflow.dev/requests", ` +
+		`which are `
 	for _, row := range []struct{ name, requests, pods, want string }{
-		{"all of it", `{"nvidia.com/gpu":"8","bflow.dev/cluster-slot":"1"}`, `[{"count":2,"requests":{"nvidia.com/gpu":"4"}}]`, ""},
+		{"all of it", `{"nvidia.com/gpu":"8","bflow.dev/cluster-slot":"1"}`,
+			`[{"count":2,"requests":{"nvidia.com/gpu":"4"}}]`, ""},
 		{"nothing is said of pods", `{"nvidia.com/gpu":"8"}`, ``, ""},
 		{"no devices", `{"bflow.dev/cluster-slot":"1"}`, `[]`, ""},
 		{"no pods", `{"nvidia.com/gpu":"8"}`, `[]`, mismatch + "8 nvidia.com/gpu; submit the run as bflow compiles it"},
-		{"fewer", `{"nvidia.com/gpu":"8"}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`, mismatch + "8 nvidia.com/gpu; submit the run as bflow compiles it"},
-		{"more", `{}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`, mismatch + "no devices; submit the run as bflow compiles it"},
-		{"more than a number holds", `{"nvidia.com/gpu":"4"}`, `[{"count":4611686018427387905,"requests":{"nvidia.com/gpu":"4"}}]`,
+		{"fewer", `{"nvidia.com/gpu":"8"}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`,
+			mismatch + "8 nvidia.com/gpu; submit the run as bflow compiles it"},
+		{"more", `{}`, `[{"count":1,"requests":{"nvidia.com/gpu":"4"}}]`,
+			mismatch + "no devices; submit the run as bflow compiles it"},
+		{"more than a number holds", `{"nvidia.com/gpu":"4"}`,
+			`[{"count":4611686018427387905,"requests":{"nvidia.com/gpu":"4"}}]`,
 			mismatch + "4 nvidia.com/gpu; submit the run as bflow compiles it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -124,13 +130,19 @@ func TestDemand(t *testing.T) {
 	for _, row := range []struct{ name, annotation, want string }{
 		{"resources by name", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
 		{"nothing", ``, ""},
-		{"no JSON", `4 GPUs`, `reading annotation "bflow.dev/requests": invalid character 'G' after top-level value; want JSON such as {"nvidia.com/gpu":"4"}`},
-		{"no quantity", `{"nvidia.com/gpu":"four"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "four" is not a quantity`},
+		{"no JSON", `4 GPUs`,
+			`reading annotation "bflow.dev/requests": invalid character 'G' after top-level value; want JSON such as ` +
+				`{"nvidia.com/gpu":"4"}`},
+		{"no quantity", `{"nvidia.com/gpu":"four"}`,
+			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "four" is not a quantity`},
 		{"more than any cluster has", `{"nvidia.com/gpu":"100000000"}`,
-			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "100000000" is more than the 1000000 devices that a run may ask for; ask for what one run needs`},
+			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "100000000" is more than the 1000000 devices that a ` +
+				`run may ask for; ask for what one run needs`},
 		{"a number of a billion digits", `{"memory":"1e999999999"}`,
-			`reading annotation "bflow.dev/requests": memory: "1e999999999" is too long, or its exponent is beyond 18; write it as a plain number`},
-		{"less than nothing", `{"nvidia.com/gpu":"-4"}`, `reading annotation "bflow.dev/requests": nvidia.com/gpu: "-4" is below zero`},
+			`reading annotation "bflow.dev/requests": memory: "1e999999999" is too long, or its exponent is beyond 18; ` +
+				`write it as a plain number`},
+		{"less than nothing", `{"nvidia.com/gpu":"-4"}`,
+			`reading annotation "bflow.dev/requests": nvidia.com/gpu: "-4" is below zero`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			pr := makeRun()

@@ -52,7 +52,8 @@ func (c Credentials) Secret() (*corev1.Secret, error) {
 		},
 		Data: map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig, contract.KeyCA: c.CA},
 	}
-	for key, nodes := range map[string]string{contract.AnnotationNodes: c.Nodes, contract.AnnotationLoadNodes: c.LoadNodes} {
+	for key, nodes := range map[string]string{contract.AnnotationNodes: c.Nodes,
+		contract.AnnotationLoadNodes: c.LoadNodes} {
 		if nodes != "" {
 			s.Annotations[key] = nodes
 		}
@@ -87,8 +88,10 @@ func HalfLife(now, expires time.Time) time.Time { return now.Add(expires.Sub(now
 // ReadCredentials reads a Secret back. Times that cannot be read are zero: renewed at once.
 func ReadCredentials(s *corev1.Secret) (Credentials, error) {
 	c := Credentials{
-		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[contract.KeyKubeconfig], CA: s.Data[contract.KeyCA], Token: string(s.Data[contract.KeyToken]),
-		UID: s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub], Nodes: s.Annotations[contract.AnnotationNodes],
+		Target: s.Labels[contract.LabelTarget], Kubeconfig: s.Data[contract.KeyKubeconfig], CA: s.Data[contract.KeyCA],
+		Token: string(s.Data[contract.KeyToken]),
+		UID:   s.Annotations[contract.AnnotationTargetUID], Hub: s.Labels[contract.LabelHub],
+		Nodes:     s.Annotations[contract.AnnotationNodes],
 		LoadNodes: s.Annotations[contract.AnnotationLoadNodes],
 	}
 	c.Expires, _ = time.Parse(time.RFC3339, s.Annotations[contract.AnnotationTokenExpires])
@@ -99,9 +102,11 @@ func ReadCredentials(s *corev1.Secret) (Credentials, error) {
 		}
 	}
 	var missing []error
-	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "", "key " + contract.KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + contract.KeyToken: c.Token == ""} {
+	for key, empty := range map[string]bool{"label " + contract.LabelTarget: c.Target == "",
+		"key " + contract.KeyKubeconfig: len(c.Kubeconfig) == 0, "key " + contract.KeyToken: c.Token == ""} {
 		if empty {
-			missing = append(missing, fmt.Errorf("reading Secret %q: it has no %s; bflow target add with the same name recreates it", s.Name, key))
+			missing = append(missing,
+				fmt.Errorf("reading Secret %q: it has no %s; bflow target add with the same name recreates it", s.Name, key))
 		}
 	}
 	return c, errors.Join(missing...)
@@ -121,7 +126,8 @@ func (c Credentials) Config() (*rest.Config, error) {
 	if err := refuseCredentials(*cluster); err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of target %q: %w", c.Target, err)
 	}
-	cfg := &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{ServerName: cluster.TLSServerName, Insecure: cluster.InsecureSkipTLSVerify}}
+	cfg := &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{ServerName: cluster.TLSServerName,
+		Insecure: cluster.InsecureSkipTLSVerify}}
 	if !cluster.InsecureSkipTLSVerify {
 		cfg.CAData = c.CA
 	}
@@ -140,7 +146,8 @@ func (c Credentials) Config() (*rest.Config, error) {
 func refuseCredentials(cluster clientcmdapi.Cluster) error {
 	for _, field := range []struct{ name, address string }{{"server", cluster.Server}, {"proxy-url", cluster.ProxyURL}} {
 		if credential.InURL(field.address) {
-			return fmt.Errorf("%s %s holds a credential, and every run on the target gets a copy; name an address that needs none",
+			return fmt.Errorf(
+				"%s %s holds a credential, and every run on the target gets a copy; name an address that needs none",
 				field.name, credential.URL(field.address))
 		}
 	}

@@ -15,8 +15,9 @@ import (
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour), Renew: HalfLife(now, now.Add(time.Hour)),
-		UID: "u", Hub: "h", Nodes: "pool=a", LoadNodes: "pool=cpu", Aliases: map[string]string{"api.far": "10.0.0.7"}}
+	want := Credentials{Target: "far", Kubeconfig: []byte("k"), CA: []byte("c"), Token: "t", Expires: now.Add(time.Hour),
+		Renew: HalfLife(now, now.Add(time.Hour)),
+		UID:   "u", Hub: "h", Nodes: "pool=a", LoadNodes: "pool=cpu", Aliases: map[string]string{"api.far": "10.0.0.7"}}
 	secret, err := want.Secret()
 	if err != nil {
 		t.Fatal(err)
@@ -43,13 +44,16 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 		host    string
 		tls     string
 	}{
-		{"a name that a name server knows", clientcmdapi.Cluster{Server: "https://api.far:6443"}, nil, "https://api.far:6443", ""},
+		{"a name that a name server knows", clientcmdapi.Cluster{Server: "https://api.far:6443"}, nil, "https://api.far:6443",
+			""},
 		{"a name that nobody knows is called by its address", clientcmdapi.Cluster{Server: "https://api.far:6443"},
 			map[string]string{"api.far": "10.0.0.7"}, "https://10.0.0.7:6443", "api.far"},
 		{"the same without a port, in IPv6", clientcmdapi.Cluster{Server: "https://api.far/k8s/clusters/x"},
 			map[string]string{"api.far": "fd00::7"}, "https://[fd00::7]/k8s/clusters/x", "api.far"},
-		{"the alias of another host", clientcmdapi.Cluster{Server: "https://api.far:6443"}, map[string]string{"other": "10.0.0.7"}, "https://api.far:6443", ""},
-		{"a name for the certificate stays", clientcmdapi.Cluster{Server: "https://api.far:6443", TLSServerName: "kubernetes"},
+		{"the alias of another host", clientcmdapi.Cluster{Server: "https://api.far:6443"},
+			map[string]string{"other": "10.0.0.7"}, "https://api.far:6443", ""},
+		{"a name for the certificate stays", clientcmdapi.Cluster{Server: "https://api.far:6443",
+			TLSServerName: "kubernetes"},
 			map[string]string{"api.far": "10.0.0.7"}, "https://10.0.0.7:6443", "kubernetes"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -59,7 +63,8 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			for name, content := range map[string]string{contract.KeyKubeconfig: string(text), contract.KeyCA: testCA, contract.KeyToken: "secret"} {
+			for name, content := range map[string]string{contract.KeyKubeconfig: string(text), contract.KeyCA: testCA,
+				contract.KeyToken: "secret"} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +73,8 @@ func TestTheWayIsThatOfThePerson(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if files.BearerTokenFile != filepath.Join(dir, contract.KeyToken) || files.CAFile != filepath.Join(dir, contract.KeyCA) {
+			if files.BearerTokenFile != filepath.Join(dir, contract.KeyToken) ||
+				files.CAFile != filepath.Join(dir, contract.KeyCA) {
 				t.Errorf("the files are %q and %q", files.BearerTokenFile, files.CAFile)
 			}
 			memory, err := Credentials{Kubeconfig: text, CA: []byte(testCA)}.Config()
@@ -106,11 +112,16 @@ func TestAnAddressWithACredentialIsRefused(t *testing.T) {
 		cluster clientcmdapi.Cluster
 		want    string
 	}{
-		{"a password of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret@proxy:3128"}, "proxy-url http://proxy:3128 holds a credential"},
-		{"a token as the user of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "socks5://s3cret@proxy"}, "proxy-url socks5://proxy holds"},
-		{"a key in the address of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://proxy/?token=s3cret"}, "proxy-url http://proxy/?token=xxxxx holds"},
-		{"a password of the server", clientcmdapi.Cluster{Server: "https://me:s3cret@x"}, "server https://x holds a credential"},
-		{"a password in what is no address", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret%zz@proxy"}, "proxy-url xxxxx holds"},
+		{"a password of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret@proxy:3128"},
+			"proxy-url http://proxy:3128 holds a credential"},
+		{"a token as the user of the proxy", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "socks5://s3cret@proxy"},
+			"proxy-url socks5://proxy holds"},
+		{"a key in the address of the proxy", clientcmdapi.Cluster{Server: "https://x",
+			ProxyURL: "http://proxy/?token=s3cret"}, "proxy-url http://proxy/?token=xxxxx holds"},
+		{"a password of the server", clientcmdapi.Cluster{Server: "https://me:s3cret@x"},
+			"server https://x holds a credential"},
+		{"a password in what is no address", clientcmdapi.Cluster{Server: "https://x", ProxyURL: "http://me:s3cret%zz@proxy"},
+			"proxy-url xxxxx holds"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			text, written := NewKubeconfig(row.cluster, nil)

@@ -24,7 +24,8 @@ func events(names <-chan []string, h handler.EventHandler) source.Source {
 	})
 }
 
-func handle(ctx context.Context, names <-chan []string, h handler.EventHandler, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func handle(ctx context.Context, names <-chan []string, h handler.EventHandler,
+	q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -58,7 +58,8 @@ func SetupPrometheus(mgr ctrl.Manager, file string) error {
 	r := NewPrometheus(mgr.GetClient(), mgr.GetAPIReader(), file, clock.RealClock{})
 	return ctrl.NewControllerManagedBy(mgr).Named("token-prometheus").
 		For(&tektonv1.PipelineRun{}, builder.WithPredicates(access.Holding())).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.RunsOf(r.client)),
+			builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{RateLimiter: watch.Backoff()}).
 		Complete(r)
 }
@@ -130,10 +131,13 @@ func sameServer(a, b string) bool {
 
 // give writes a token beside the run, and returns when it needs another one. It ends with a Secret beside the account,
 // because a token is bound to nothing in another namespace.
-func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server contract.PrometheusServer) (time.Time, error) {
+func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun,
+	server contract.PrometheusServer) (time.Time, error) {
 	bond := metricsBond(pr)
 	if err := r.client.Create(ctx, bond); err != nil && !apierrors.IsAlreadyExists(err) {
-		return time.Time{}, fmt.Errorf("making what its token is bound to, Secret %s in %s: %w; bflow bootstrap repairs the rights", bond.Name, bond.Namespace, err)
+		return time.Time{},
+			fmt.Errorf("making what its token is bound to, Secret %s in %s: %w; bflow bootstrap repairs the rights", bond.Name,
+				bond.Namespace, err)
 	}
 	seconds := int64(TokenLifetime.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
@@ -142,12 +146,16 @@ func (r *Prometheus) give(ctx context.Context, pr *tektonv1.PipelineRun, server 
 		request.Spec.Audiences = []string{server.Audience}
 	}
 	now := r.clock.Now()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.AccountMetrics}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem,
+		Name: contract.AccountMetrics}}
 	if err := r.client.SubResource("token").Create(ctx, account, request); err != nil {
-		return time.Time{}, fmt.Errorf("making a token of account %s: %w; bflow bootstrap makes the account and repairs the rights", contract.AccountMetrics, err)
+		return time.Time{},
+			fmt.Errorf("making a token of account %s: %w; bflow bootstrap makes the account and repairs the rights",
+				contract.AccountMetrics, err)
 	}
 	holds := metricsSecret(pr)
-	holds.Data = map[string][]byte{contract.KeyURL: []byte(pr.Annotations[contract.AnnotationMetrics]), contract.KeyToken: []byte(request.Status.Token)}
+	holds.Data = map[string][]byte{contract.KeyURL: []byte(pr.Annotations[contract.AnnotationMetrics]),
+		contract.KeyToken: []byte(request.Status.Token)}
 	if server.CA != "" {
 		holds.Data[contract.KeyCA] = []byte(server.CA)
 	}
@@ -162,7 +170,8 @@ func (r *Prometheus) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error 
 	now := &tektonv1.PipelineRun{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(pr), now)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && now.UID != pr.UID: // what lies beside it goes with the run that is gone
+	case apierrors.IsNotFound(err) || err == nil && now.UID != pr.UID:
+		// what lies beside it goes with the run that is gone
 		return client.IgnoreNotFound(r.client.Delete(ctx, metricsBond(pr)))
 	case err != nil:
 		return fmt.Errorf("reading run %q: %w", pr.Name, err)
@@ -174,8 +183,9 @@ func (r *Prometheus) sweep(ctx context.Context, pr *tektonv1.PipelineRun) error 
 
 // metricsBond belongs to the installation, as what lies beside it does: it outlives nothing of a run.
 func metricsBond(pr *tektonv1.PipelineRun) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: contract.MetricsBond(string(pr.UID)), Namespace: contract.NamespaceSystem,
-		Labels: map[string]string{contract.LabelManagedBy: contract.ManagedBy, contract.LabelPart: contract.PartBflow}}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: contract.MetricsBond(string(pr.UID)),
+		Namespace: contract.NamespaceSystem,
+		Labels:    map[string]string{contract.LabelManagedBy: contract.ManagedBy, contract.LabelPart: contract.PartBflow}}}
 }
 
 func metricsSecret(pr *tektonv1.PipelineRun) *corev1.Secret {

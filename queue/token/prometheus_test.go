@@ -43,7 +43,8 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 	t.Helper()
 	w := &metricsWorld{World: queuetest.New(t, time.Unix(1000, 0), pr)}
 	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
-		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object, _ ...client.SubResourceCreateOption) error {
+		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object,
+			_ ...client.SubResourceCreateOption) error {
 			if of != "token" || o.GetNamespace() != systemName || o.GetName() != contract.AccountMetrics {
 				t.Errorf("asked for %s of %s/%s", of, o.GetNamespace(), o.GetName())
 			}
@@ -56,11 +57,13 @@ func newMetricsWorld(t *testing.T, pr *tektonv1.PipelineRun) *metricsWorld {
 				}
 			}
 			ask.Status.Token = "token"
-			ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
+			ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(
+				time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 			return nil
 		},
 	})
-	text, err := json.Marshal([]contract.PrometheusServer{{URL: "https://other.example"}, {URL: listedURL + "/", Audience: ofThanos, CA: authority}})
+	text, err := json.Marshal([]contract.PrometheusServer{{URL: "https://other.example"},
+		{URL: listedURL + "/", Audience: ofThanos, CA: authority}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +88,8 @@ func (w *metricsWorld) look(t *testing.T) time.Duration {
 func (w *metricsWorld) holds(t *testing.T) map[string][]byte {
 	t.Helper()
 	s := &corev1.Secret{}
-	if err := client.IgnoreNotFound(w.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: contract.MetricsSecret("r")}, s)); err != nil {
+	if err := client.IgnoreNotFound(w.Client.Get(t.Context(),
+		client.ObjectKey{Namespace: ns, Name: contract.MetricsSecret("r")}, s)); err != nil {
 		t.Fatal(err)
 	}
 	return s.Data
@@ -107,7 +111,8 @@ func (w *metricsWorld) valid(t *testing.T) bool {
 
 func makeRun(edits ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: ns, UID: "u",
-		Labels:      map[string]string{contract.LabelPlanHash: "h", contract.LabelQueue: "local", contract.LabelTarget: "local"},
+		Labels: map[string]string{contract.LabelPlanHash: "h", contract.LabelQueue: "local",
+			contract.LabelTarget: "local"},
 		Annotations: map[string]string{contract.AnnotationAdmitted: "then", contract.AnnotationMetrics: listedURL}}}
 	for _, edit := range edits {
 		edit(pr)
@@ -122,10 +127,12 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 		t.Errorf("renewed after %s", after)
 	}
 	data := w.holds(t)
-	if string(data[contract.KeyURL]) != listedURL || string(data[contract.KeyToken]) != "token" || string(data[contract.KeyCA]) != authority {
+	if string(data[contract.KeyURL]) != listedURL || string(data[contract.KeyToken]) != "token" ||
+		string(data[contract.KeyCA]) != authority {
 		t.Errorf("beside the run lies %s", data)
 	}
-	if spec := w.asked[0].Spec; len(spec.Audiences) != 1 || spec.Audiences[0] != ofThanos || *spec.ExpirationSeconds > 3600 {
+	if spec := w.asked[0].Spec; len(spec.Audiences) != 1 || spec.Audiences[0] != ofThanos ||
+		*spec.ExpirationSeconds > 3600 {
 		t.Errorf("asked for %+v", spec)
 	}
 	w.Clock.Step(TokenLifetime / 2)
@@ -143,7 +150,8 @@ func TestARunHasATokenForTheServerThatIsListed(t *testing.T) {
 
 // TestATokenWithoutAnAudienceIsForTheAPIServer, as the Thanos of OpenShift wants it.
 func TestATokenWithoutAnAudienceIsForTheAPIServer(t *testing.T) {
-	w := newMetricsWorld(t, makeRun(func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationMetrics] = "https://other.example" }))
+	w := newMetricsWorld(t,
+		makeRun(func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationMetrics] = "https://other.example" }))
 	w.look(t)
 	if len(w.asked) != 1 || w.asked[0].Spec.Audiences != nil {
 		t.Errorf("asked for %+v", w.asked)
@@ -188,7 +196,8 @@ func TestATokenThatMeetsTheReleaseIsTakenAway(t *testing.T) {
 	over := makeRun(func(pr *tektonv1.PipelineRun) { pr.Annotations[contract.AnnotationReleased] = "then" })
 	w, behind := newMetricsWorld(t, over), newMetricsWorld(t, makeRun())
 	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
-		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			return behind.Client.Get(ctx, key, o, opts...)
 		},
 	})
@@ -206,7 +215,8 @@ func TestATokenOfARunThatIsGoneEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.r.client = interceptor.NewClient(w.Client, interceptor.Funcs{
-		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			return behind.Client.Get(ctx, key, o, opts...)
 		},
 	})

@@ -55,7 +55,8 @@ func Setup(mgr ctrl.Manager, log *slog.Logger) error {
 	r := NewReconciler(mgr.GetClient(), tasks, mgr.GetAPIReader(), recorder, clock.RealClock{}, log)
 	return ctrl.NewControllerManagedBy(mgr).Named("token").
 		WatchesRawSource(source.Kind(tasks, &tektonv1.TaskRun{}, &handler.TypedEnqueueRequestForObject[*tektonv1.TaskRun]{})).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(tasks, &tektonv1.TaskRunList{})), builder.WithPredicates(watch.Enabled())).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(watch.ObjectsOf(tasks, &tektonv1.TaskRunList{})),
+			builder.WithPredicates(watch.Enabled())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: watch.Backoff()}).
 		Complete(r)
 }

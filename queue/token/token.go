@@ -70,12 +70,16 @@ func (r *Reconciler) bind(ctx context.Context, task *tektonv1.TaskRun) error {
 func (r *Reconciler) give(ctx context.Context, task *tektonv1.TaskRun) error {
 	seconds := int64(TokenLifetime.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: contract.SubmitBond(task.Name), UID: bond(task)}}}
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret",
+			Name: contract.SubmitBond(task.Name), UID: bond(task)}}}
 	now := r.clock.Now()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: contract.AccountSubmit}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace,
+		Name: contract.AccountSubmit}}
 	err := r.client.SubResource("token").Create(ctx, account, request)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // somebody has deleted the account, or what tokens are bound to
-		return errors.Join(errors.New("asking for it: "+err.Error()), r.note(ctx, task, map[string]string{contract.AnnotationTokenBond: ""}))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// somebody has deleted the account, or what tokens are bound to
+		return errors.Join(errors.New("asking for it: "+err.Error()),
+			r.note(ctx, task, map[string]string{contract.AnnotationTokenBond: ""}))
 	}
 	if err != nil {
 		return fmt.Errorf("asking for it: %w", err)
@@ -116,7 +120,9 @@ func (r *Reconciler) note(ctx context.Context, task *tektonv1.TaskRun, annotatio
 // secret is one that goes with a task.
 func secret(task *tektonv1.TaskRun, name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: task.Namespace,
-		Labels:          map[string]string{contract.LabelManagedBy: contract.ManagedBy, contract.LabelToken: contract.TokenSubmit},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "TaskRun", Name: task.Name, UID: task.UID}},
+		Labels: map[string]string{contract.LabelManagedBy: contract.ManagedBy,
+			contract.LabelToken: contract.TokenSubmit},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: tektonv1.SchemeGroupVersion.String(), Kind: "TaskRun",
+			Name: task.Name, UID: task.UID}},
 	}}
 }

@@ -85,7 +85,8 @@ func TestAControllerThatIsKilledEndsNoTokenInUse(t *testing.T) {
 		w.restart()
 		w.must()
 		if !w.valid(w.holds()) || seen != "" && !w.valid(seen) {
-			t.Errorf("killed after %d writes: the pod had %q, valid: %v; it has %q, valid: %v", writes, seen, w.valid(seen), w.holds(), w.valid(w.holds()))
+			t.Errorf("killed after %d writes: the pod had %q, valid: %v; it has %q, valid: %v", writes, seen, w.valid(seen),
+				w.holds(), w.valid(w.holds()))
 		}
 		if err == nil { // so many writes are not needed
 			return
@@ -114,7 +115,8 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Clock.Step(TokenLifetime / 2)
-	if _, err := w.look(); err == nil || !strings.Contains(err.Error(), `giving task "e" a token of account bflow-submit: asking for it: `) {
+	if _, err := w.look(); err == nil || !strings.Contains(err.Error(),
+		`giving task "e" a token of account bflow-submit: asking for it: `) {
 		t.Errorf("it says %v", err)
 	}
 	w.must()
@@ -129,7 +131,8 @@ func TestWhoGetsNoToken(t *testing.T) {
 		task *tektonv1.TaskRun
 	}{
 		{"a task that asks for none", makeTask(func(tr *tektonv1.TaskRun) { tr.Labels = nil })},
-		{"a task that asks for one of another account", makeTask(func(tr *tektonv1.TaskRun) { tr.Labels[contract.LabelToken] = "controller" })},
+		{"a task that asks for one of another account", makeTask(
+			func(tr *tektonv1.TaskRun) { tr.Labels[contract.LabelToken] = "controller" })},
 		{"a task that is being deleted", makeTask(func(tr *tektonv1.TaskRun) {
 			now := metav1.Now()
 			tr.DeletionTimestamp, tr.Finalizers = &now, []string{"example.com/kept"}
@@ -150,7 +153,8 @@ func TestWhoGetsNoToken(t *testing.T) {
 // TestEveryTaskThatWaitsForATokenGetsOne makes a TaskRun of every Task there is, with the labels that Tekton gives it.
 func TestEveryTaskThatWaitsForATokenGetsOne(t *testing.T) {
 	images := map[string]string{"bflow": "reg.example/bflow:v1", contract.SimEngine: "reg.example/sim:v1"}
-	for _, binary := range []string{contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect, contract.MLflowPush} {
+	for _, binary := range []string{contract.Provision, contract.Smoketest, contract.LoadGen, contract.Collect,
+		contract.MLflowPush} {
 		images[binary] = "reg.example/" + binary + ":v1"
 	}
 	all, err := pipelines.Tasks(pipelines.Release{Version: "v1", Images: images})
@@ -164,7 +168,8 @@ func TestEveryTaskThatWaitsForATokenGetsOne(t *testing.T) {
 	matrix := pipelines.Matrix{Image: images["bflow"], Points: 2, Pieces: 1}.Spec()
 	for _, task := range append(matrix.Tasks, matrix.Finally...) {
 		if task.TaskSpec != nil {
-			all = append(all, &tektonv1.Task{ObjectMeta: metav1.ObjectMeta{Name: task.Name, Labels: task.TaskSpec.Metadata.Labels}, Spec: task.TaskSpec.TaskSpec})
+			all = append(all, &tektonv1.Task{ObjectMeta: metav1.ObjectMeta{Name: task.Name,
+				Labels: task.TaskSpec.Metadata.Labels}, Spec: task.TaskSpec.TaskSpec})
 		}
 	}
 	waiting := 0
@@ -198,7 +203,8 @@ func needed(t *testing.T, task *tektonv1.Task, run string) map[string][]string {
 		t.Fatal(err)
 	}
 	var volumes []corev1.Volume
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "$(context.taskRun.name)", run)), &volumes); err != nil {
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "$(context.taskRun.name)", run)),
+		&volumes); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string][]string{}

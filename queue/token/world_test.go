@@ -47,7 +47,8 @@ func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 	for _, task := range tasks {
 		builder = builder.WithObjects(task)
 	}
-	w := &world{World: queuetest.With(t, time.Unix(1000, 0), builder.Build()), left: -1, bound: map[string]types.UID{}, life: map[string]int64{}}
+	w := &world{World: queuetest.With(t, time.Unix(1000, 0), builder.Build()), left: -1, bound: map[string]types.UID{},
+		life: map[string]int64{}}
 	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			w.made++
@@ -57,13 +58,16 @@ func newWorld(t *testing.T, tasks ...*tektonv1.TaskRun) *world {
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return w.write(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			return w.write(func() error { return c.Patch(ctx, o, p, opts...) })
 		},
-		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object, _ ...client.SubResourceCreateOption) error {
+		SubResourceCreate: func(ctx context.Context, c client.Client, of string, o, sub client.Object,
+			_ ...client.SubResourceCreateOption) error {
 			return w.write(func() error { return w.mint(ctx, c, o, sub.(*authenticationv1.TokenRequest)) })
 		},
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if _, ok := o.(*corev1.Secret); ok && opts == nil {
 				t.Error("the controller has read a Secret")
 			}
@@ -85,20 +89,24 @@ func (w *world) write(do func() error) error {
 }
 
 // mint gives a token of an account that is bound to a Secret.
-func (w *world) mint(ctx context.Context, c client.Client, account client.Object, ask *authenticationv1.TokenRequest) error {
+func (w *world) mint(ctx context.Context, c client.Client, account client.Object,
+	ask *authenticationv1.TokenRequest) error {
 	if err := c.Get(ctx, client.ObjectKeyFromObject(account), account); err != nil {
 		return err
 	}
 	to := &corev1.Secret{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: account.GetNamespace(), Name: ask.Spec.BoundObjectRef.Name}, to, &client.GetOptions{}); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Namespace: account.GetNamespace(), Name: ask.Spec.BoundObjectRef.Name}, to,
+		&client.GetOptions{}); err != nil {
 		return err
 	}
 	if to.UID != ask.Spec.BoundObjectRef.UID {
-		return apierrors.NewConflict(corev1.Resource("serviceaccounts/token"), account.GetName(), errors.New("the UID does not match"))
+		return apierrors.NewConflict(corev1.Resource("serviceaccounts/token"), account.GetName(),
+			errors.New("the UID does not match"))
 	}
 	w.made++
 	ask.Status.Token = fmt.Sprint("token-", w.made)
-	ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
+	ask.Status.ExpirationTimestamp = metav1.NewTime(w.Clock.Now().Add(
+		time.Duration(*ask.Spec.ExpirationSeconds) * time.Second))
 	w.bound[ask.Status.Token], w.life[ask.Status.Token] = to.UID, *ask.Spec.ExpirationSeconds
 	return nil
 }
@@ -177,7 +185,8 @@ func (w *world) ends(status corev1.ConditionStatus, reason string) {
 }
 
 func makeTask(edits ...func(*tektonv1.TaskRun)) *tektonv1.TaskRun {
-	task := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: ns, UID: "u", Labels: map[string]string{contract.LabelToken: contract.TokenSubmit}}}
+	task := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: ns, UID: "u",
+		Labels: map[string]string{contract.LabelToken: contract.TokenSubmit}}}
 	for _, edit := range edits {
 		edit(task)
 	}

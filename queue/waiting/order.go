@@ -50,7 +50,8 @@ func priority(wl *kueue.Workload) int32 {
 // start: Kueue puts it to the end.
 func since(wl *kueue.Workload) time.Time {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	if evicted != nil && evicted.Status == "True" && (evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck || unstartable(wl) != "") {
+	if evicted != nil && evicted.Status == "True" && (evicted.Reason == kueue.WorkloadEvictedByAdmissionCheck ||
+		unstartable(wl) != "") {
 		return evicted.LastTransitionTime.Time
 	}
 	return wl.CreationTimestamp.Time

@@ -40,10 +40,12 @@ func Explain(wl *kueue.Workload, place int) Reason {
 	lack := wl.Annotations[run.AnnotationTooBig]
 	switch {
 	case !active(wl) && lack != "":
-		return Reason{KindTooBig, tidy("Set aside so that other runs can start: it " + lack + "; it is queued again as soon as there is enough")}
+		return Reason{KindTooBig, tidy("Set aside so that other runs can start: it " + lack +
+			"; it is queued again as soon as there is enough")}
 	case !active(wl):
 		return Reason{KindDeactivated, "Taken out of the queue: its Workload is deactivated"}
-	case unstartable(wl) != "" && (isInBackoff(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadQuotaReserved)):
+	case unstartable(wl) != "" && (isInBackoff(wl) || apimeta.IsStatusConditionTrue(wl.Status.Conditions,
+		kueue.WorkloadQuotaReserved)):
 		return Reason{KindSentBack, sentBack(wl)}
 	case apimeta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted):
 		return Reason{KindStarting, "Admitted; it starts now"}
@@ -53,12 +55,14 @@ func Explain(wl *kueue.Workload, place int) Reason {
 		return Reason{KindNoController, queued(wl, place)}
 	}
 	if wl.Spec.QueueName == contract.TargetAny {
-		return Reason{KindNotQueued, "Waits for a target: none of those that it allows can take it now; bflow target list says why"}
+		return Reason{KindNotQueued,
+			"Waits for a target: none of those that it allows can take it now; bflow target list says why"}
 	}
 	switch reserved.Reason {
 	case kueue.WorkloadQuotaReservedReasonExceedsMaxQuota, kueue.WorkloadQuotaReservedReasonNoMatchingFlavor:
 		return Reason{KindTooBig, fmt.Sprintf("It cannot start here: it asks for %s. %s", asks(wl), tidy(reserved.Message))}
-	case kueue.WorkloadQuotaReservedReasonMisconfigured, kueue.WorkloadQuotaReservedReasonSuspended, kueue.WorkloadInadmissible:
+	case kueue.WorkloadQuotaReservedReasonMisconfigured, kueue.WorkloadQuotaReservedReasonSuspended,
+		kueue.WorkloadInadmissible:
 		return Reason{KindNotQueued, fmt.Sprintf("Not queued in %q: %s", wl.Spec.QueueName, tidy(reserved.Message))}
 	}
 	if place == 1 {

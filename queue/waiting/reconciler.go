@@ -50,7 +50,8 @@ func NewReconciler(c client.Client, recorder events.EventRecorder, m *metrics.Me
 // Setup registers the reconciler: any change of a Workload, or of a run, makes it look again after a moment.
 func Setup(mgr ctrl.Manager, m *metrics.Metrics) error {
 	r := NewReconciler(mgr.GetClient(), mgr.GetEventRecorder("bflow-waiting"), m)
-	all := watch.Debounce(debounce, func(context.Context, client.Object) []reconcile.Request { return watch.ByName("queues") })
+	all := watch.Debounce(debounce,
+		func(context.Context, client.Object) []reconcile.Request { return watch.ByName("queues") })
 	return ctrl.NewControllerManagedBy(mgr).Named("waiting").
 		Watches(&kueue.Workload{}, all).
 		Watches(&kueue.LocalQueue{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

@@ -24,7 +24,8 @@ import (
 func queueOf(t testing.TB, n int) (client.Client, *Reconciler, *events.FakeRecorder) {
 	t.Helper()
 	objects := []client.Object{queuetest.MakeQueue("local", "local")}
-	waits := condition(kueue.WorkloadQuotaReserved, "False", kueue.WorkloadQuotaReservedReasonWaitingForQuota, "insufficient unused quota")
+	waits := condition(kueue.WorkloadQuotaReserved, "False", kueue.WorkloadQuotaReservedReasonWaitingForQuota,
+		"insufficient unused quota")
 	for i := range n {
 		name := fmt.Sprintf("run-%04d", i)
 		pr := queuetest.MakeRun(name, queuetest.Pending)
@@ -40,7 +41,8 @@ func queueOf(t testing.TB, n int) (client.Client, *Reconciler, *events.FakeRecor
 func reasonOf(t testing.TB, c client.Client, i int) string {
 	t.Helper()
 	pr := &tektonv1.PipelineRun{}
-	if err := c.Get(context.Background(), types.NamespacedName{Namespace: "bench", Name: fmt.Sprintf("run-%04d", i)}, pr); err != nil {
+	if err := c.Get(context.Background(), types.NamespacedName{Namespace: "bench", Name: fmt.Sprintf("run-%04d", i)},
+		pr); err != nil {
 		t.Fatal(err)
 	}
 	return pr.Annotations[contract.AnnotationReason]

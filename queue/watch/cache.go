@@ -16,7 +16,8 @@ const CacheSyncTimeout = 10 * 365 * 24 * time.Hour
 // for. It holds what carries the labels, in all namespaces: PipelineRuns and TaskRuns that are ours but no runs of
 // bflow, and what only some runs need. The manager starts it.
 func NewCache(mgr ctrl.Manager, of labels.Set) (cache.Cache, error) {
-	made, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	made, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		HTTPClient:           mgr.GetHTTPClient(),
 		DefaultLabelSelector: labels.SelectorFromSet(of), DefaultTransform: cache.TransformStripManagedFields()})
 	if err != nil {
 		return nil, err

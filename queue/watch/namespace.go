@@ -25,7 +25,8 @@ import (
 // RunNamespaces returns the namespaces of runs, sorted.
 func RunNamespaces(ctx context.Context, c client.Reader) ([]string, error) {
 	var list corev1.NamespaceList
-	if err := c.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := c.List(ctx, &list, client.MatchingLabels{contract.LabelEnabled: "true"},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the namespaces of runs: %w", err)
 	}
 	var out []string
@@ -56,7 +57,8 @@ func OnlyRunNamespaces(cache client.Reader) client.Reader { return runNamespaces
 type runNamespacesReader struct{ cache client.Reader }
 
 // Get answers that an object of another namespace is not there.
-func (h runNamespacesReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (h runNamespacesReader) Get(ctx context.Context, key client.ObjectKey, o client.Object,
+	opts ...client.GetOption) error {
 	if key.Namespace != "" {
 		if shown, err := IsRunNamespace(ctx, h.cache, key.Namespace); err != nil {
 			return err

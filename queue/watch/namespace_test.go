@@ -32,7 +32,8 @@ func newCluster(t *testing.T) client.WithWatch {
 	builder := queuetest.Builder(t).WithObjects(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "local"}})
 	for name, label := range map[string]string{"bench": "true", "nightly": "true", "shop": "", "past": "false"} {
 		in := metav1.ObjectMeta{Namespace: name, Name: "x"}
-		builder.WithObjects(namespace(name, label), &tektonv1.PipelineRun{ObjectMeta: in}, &kueue.Workload{ObjectMeta: in}, &kueue.LocalQueue{ObjectMeta: in})
+		builder.WithObjects(namespace(name, label), &tektonv1.PipelineRun{ObjectMeta: in}, &kueue.Workload{ObjectMeta: in},
+			&kueue.LocalQueue{ObjectMeta: in})
 	}
 	return builder.Build()
 }
@@ -40,7 +41,8 @@ func newCluster(t *testing.T) client.WithWatch {
 func TestWhatLiesInOtherNamespacesIsNotThere(t *testing.T) {
 	c := newCluster(t)
 	hidden := watch.OnlyRunNamespaces(c)
-	for name, want := range map[string]bool{"bench": true, "nightly": true, "shop": false, "past": false, "nowhere": false} {
+	for name, want := range map[string]bool{"bench": true, "nightly": true, "shop": false, "past": false,
+		"nowhere": false} {
 		err := hidden.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "x"}, &tektonv1.PipelineRun{})
 		if (err == nil) != want || err != nil && !apierrors.IsNotFound(err) {
 			t.Errorf("a run in %s: %v", name, err)
@@ -65,7 +67,8 @@ func TestWhatLiesInOtherNamespacesIsNotThere(t *testing.T) {
 			t.Errorf("%T: %d, want %d", row.list, items, row.want)
 		}
 	}
-	if names, err := watch.RunNamespaces(t.Context(), c); err != nil || !slices.Equal(names, []string{"bench", "nightly"}) {
+	if names, err := watch.RunNamespaces(t.Context(), c); err != nil ||
+		!slices.Equal(names, []string{"bench", "nightly"}) {
 		t.Errorf("got %q, %v", names, err)
 	}
 }
@@ -97,7 +100,8 @@ func TestANamespaceBecomesOneOfRuns(t *testing.T) {
 		}
 	}
 	c := watch.OnlyRunNamespaces(newCluster(t))
-	if asked := watch.RunsOf(c)(t.Context(), namespace("bench", "true")); len(asked) != 1 || asked[0].Namespace != "bench" || asked[0].Name != "x" {
+	if asked := watch.RunsOf(c)(t.Context(), namespace("bench", "true")); len(asked) != 1 ||
+		asked[0].Namespace != "bench" || asked[0].Name != "x" {
 		t.Errorf("asked for %v", asked)
 	}
 }

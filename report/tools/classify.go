@@ -21,13 +21,16 @@ func Classify(status int, texts ...string) (class, outcome string) {
 	switch {
 	case status == 429 || has("too many requests"):
 		return report.ErrHTTP429, report.StatusFailed
-	case status >= 500 && status < 600 || has("server error '5", "internal server error", "bad gateway", "service unavailable", "http_5xx"):
+	case status >= 500 && status < 600 || has("server error '5", "internal server error", "bad gateway",
+		"service unavailable", "http_5xx"):
 		return report.ErrHTTP5xx, report.StatusFailed
-	case status >= 400 && status < 500 || has("client error '4", "not found", "unauthorized", "forbidden", "bad request", "http_4xx"):
+	case status >= 400 && status < 500 || has("client error '4", "not found", "unauthorized", "forbidden", "bad request",
+		"http_4xx"):
 		return report.ErrHTTP4xx, report.StatusFailed
 	case has("error_in_stream", "streaming response returned an error", "sse error", "error in stream"):
 		return report.ErrErrorInStream, report.StatusFailed
-	case has("truncated", "without sending complete message", "payload is not completed", "clientpayloaderror", "incomplete chunked read", "transferencoding", "serverdisconnected"):
+	case has("truncated", "without sending complete message", "payload is not completed", "clientpayloaderror",
+		"incomplete chunked read", "transferencoding", "serverdisconnected"):
 		return report.ErrTruncated, report.StatusFailed
 	case has("reset", "broken pipe"):
 		return report.ErrReset, report.StatusFailed

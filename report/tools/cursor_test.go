@@ -15,7 +15,8 @@ func texts() []string {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	return []string{
 		`{}`, `[]`, `{"a":[1,-0.5e+3,{"b":null}],"c":"\u00e9\n\"x"}`, " [ true , false ]\n", `"é"`, "0", "-1", "1E9",
-		"{}\x00", `{"a":1,}`, `[1,]`, `[,1]`, `[1 2]`, `{"a" 1}`, `{"a":}`, `{a:1}`, `{"a":1`, `["x]`, `"\x"`, `"\u12g4"`, `"\`, "\"a\nb\"",
+		"{}\x00", `{"a":1,}`, `[1,]`, `[,1]`, `[1 2]`, `{"a" 1}`, `{"a":}`, `{a:1}`, `{"a":1`, `["x]`, `"\x"`, `"\u12g4"`,
+		`"\`, "\"a\nb\"",
 		`01`, `1.`, `.5`, `1e`, `+1`, `-`, `tru`, `truex`, `nul`, `NaN`, `{"a":NaN}`, "\"\xff\"", `{"\ud800":1}`, ``, ` `,
 		deep(deepestNesting), deep(deepestNesting + 1), `[1]]`, `{}{}`, `[1}`, `{1:2}`, `["a":1]`,
 	}
@@ -68,13 +69,18 @@ type elementIn struct {
 
 func elementTexts() []string {
 	return []string{
-		`{"id":"a","flag":true,"whole":-3,"long":9007199254740993,"real":1.5e-3,"maybe":null,"text":"é\n","nothing":{"x":[1]},` +
+		`{"id":"a","flag":true,"whole":-3,"long":9007199254740993,"real":1.5e-3,"maybe":null,"text":"é\n",` +
+			`"nothing":{"x":[1]},` +
 			`"in":{"id":"b","in":null},"many":[1,2],"any":{"x":"y"},"free":{"p":1}}`,
 		`{"whole":null,"flag":null,"id":null,"text":null,"in":null,"many":null,"maybe":1}`,
-		`{"other":{"whole":[1,{"a":"}"}]},"whole":7,"id":"last"}`, `{"WHOLE":1}`, `{"whole":1,"whole":2,"in":{"id":"x"},"in":{"real":2}}`,
-		`{"in":{"id":"x"},"in":null}`, `{"text":"a","text":null}`, `{"whole":1.0}`, `{"whole":"1"}`, `{"flag":1}`, `{"real":"x"}`, `{"real":1e999}`,
-		`{"long":92233720368547758070}`, `{"in":[]}`, `{"text":1}`, `[]`, `null`, `{"whole":1}x`, `{"whole":1`, `{"\u0069d":"x"}`, `{"id":"\ud800"}`,
-		"{\"id\":\"\xff\"}", `{"hidden":1,"elementIn":{"id":"x"}}`, `{"maybe":"x"}`, ` { "id" : "x" } `, `{"ID":"x","id":"y"}`, `{"ſ":1,"K":2}`,
+		`{"other":{"whole":[1,{"a":"}"}]},"whole":7,"id":"last"}`, `{"WHOLE":1}`,
+		`{"whole":1,"whole":2,"in":{"id":"x"},"in":{"real":2}}`,
+		`{"in":{"id":"x"},"in":null}`, `{"text":"a","text":null}`, `{"whole":1.0}`, `{"whole":"1"}`, `{"flag":1}`,
+		`{"real":"x"}`, `{"real":1e999}`,
+		`{"long":92233720368547758070}`, `{"in":[]}`, `{"text":1}`, `[]`, `null`, `{"whole":1}x`, `{"whole":1`,
+		`{"\u0069d":"x"}`, `{"id":"\ud800"}`,
+		"{\"id\":\"\xff\"}", `{"hidden":1,"elementIn":{"id":"x"}}`, `{"maybe":"x"}`, ` { "id" : "x" } `,
+		`{"ID":"x","id":"y"}`, `{"ſ":1,"K":2}`,
 	}
 }
 
@@ -118,7 +124,8 @@ func FuzzElements(f *testing.F) {
 
 func TestElementsStayInTheirFile(t *testing.T) {
 	long := strings.Repeat("x", leastReferred)
-	file := fmt.Sprintf("\xef\xbb\xbf"+`{"benchmarks":[{"requests":{"successful":[ {"a":%q} ,`+"\n"+`{"api_key":%q},{"b":NaN,"c":%q}, {"d":1},{"e":%q}]}}]}`,
+	file := fmt.Sprintf("\xef\xbb\xbf"+`{"benchmarks":[{"requests":{"successful":[ {"a":%q} ,`+"\n"+
+		`{"api_key":%q},{"b":NaN,"c":%q}, {"d":1},{"e":%q}]}}]}`,
 		long, long, long, long)
 	path := t.TempDir() + "/benchmarks.json"
 	write := func(text string) {

@@ -30,9 +30,9 @@ type Document struct {
 // Element is an element of a long list of a document: JSON, overwritten by the next one.
 type Element = []byte
 
-// OpenDocument reads the file at path. Elements of long lists are read again where they are; those that hold what may be
-// secret are kept aside without it, in a file in scratch, until the document is forgotten. An error is one of reading;
-// what the file holds is in Broken.
+// OpenDocument reads the file at path. Elements of long lists are read again where they are; those that hold what may
+// be secret are kept aside without it, in a file in scratch, until the document is forgotten. An error is one of
+// reading; what the file holds is in Broken.
 func OpenDocument(ctx context.Context, path, scratch string) (Document, error) {
 	f, err := os.Open(path)
 	if err != nil {

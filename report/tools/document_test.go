@@ -27,15 +27,21 @@ func TestLongListsAreKeptAside(t *testing.T) {
 		name, file, data, path string
 		elements               string // with a blank between
 	}{
-		{"the requests of GuideLLM", `{"benchmarks": [{"requests": {"successful": [ {"a":[1,"]"]} , {"b":"\"}"}],"total":null}}]}`,
-			`{"benchmarks": [{"requests": {"successful": [],"total":null}}]}`, "benchmarks[0].requests.successful", `{"a":[1,"]"]} {"b":"\"}"}`},
+		{"the requests of GuideLLM",
+			`{"benchmarks": [{"requests": {"successful": [ {"a":[1,"]"]} , {"b":"\"}"}],"total":null}}]}`,
+			`{"benchmarks": [{"requests": {"successful": [],"total":null}}]}`, "benchmarks[0].requests.successful",
+			`{"a":[1,"]"]} {"b":"\"}"}`},
 		{"those of the second benchmark", `{"benchmarks":[{"requests":{"errored":[]}},{"requests":{"errored":[1]}}]}`,
 			`{"benchmarks":[{"requests":{"errored":[]}},{"requests":{"errored":[]}}]}`, "benchmarks[1].requests.errored", `1`},
 		{"a list that is the document", "\n[{},\n {\"start_time\":1}\n]\n", "\n[\n]\n", "", `{} {"start_time":1}`},
-		{"lists of vllm bench", `{"ttfts":[0.5,NaN,-Infinity],"completed":3}`, `{"ttfts":[],"completed":3}`, "ttfts", `0.5 null null`},
-		{"requests with what is no number", `{"benchmarks":[{"requests":{"successful":[{"a":[NaN,-Infinity]},{"b":Infinity}]}}]}`,
-			`{"benchmarks":[{"requests":{"successful":[]}}]}`, "benchmarks[0].requests.successful", `{"a":[null,null]} {"b":null}`},
-		{"no other list", `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, "x.ttfts", ``},
+		{"lists of vllm bench", `{"ttfts":[0.5,NaN,-Infinity],"completed":3}`, `{"ttfts":[],"completed":3}`, "ttfts",
+			`0.5 null null`},
+		{"requests with what is no number",
+			`{"benchmarks":[{"requests":{"successful":[{"a":[NaN,-Infinity]},{"b":Infinity}]}}]}`,
+			`{"benchmarks":[{"requests":{"successful":[]}}]}`, "benchmarks[0].requests.successful",
+			`{"a":[null,null]} {"b":null}`},
+		{"no other list", `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, `{"x":{"ttfts":[1]},"percentiles":[1,2]}`, "x.ttfts",
+			``},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			doc := read(t, row.file)
@@ -46,7 +52,8 @@ func TestLongListsAreKeptAside(t *testing.T) {
 				}
 				got = append(got, string(element))
 			}
-			if strings.Join(got, " ") != row.elements || string(doc.Data) != row.data || doc.Broken != nil || doc.Len(row.path) != len(got) {
+			if strings.Join(got, " ") != row.elements || string(doc.Data) != row.data || doc.Broken != nil ||
+				doc.Len(row.path) != len(got) {
 				t.Errorf("%q beside %q: %v", got, doc.Data, doc.Broken)
 			}
 			var copied bytes.Buffer
@@ -61,12 +68,14 @@ func TestLongListsAreKeptAside(t *testing.T) {
 func TestWhereAFileIsCutIsSaid(t *testing.T) {
 	for file, want := range map[string]string{
 		`{"benchmarks": [`: "it ends at byte 16, in benchmarks: was the file cut",
-		`{"benchmarks":[{"requests":{"successful":[{"a":1},{"b":"x`:      "it ends at byte 57, in benchmarks[0].requests.successful[1]: was",
-		`{"benchmarks":[{"requests":{"successful":[{"a":1} {"b":2}]}}]}`: "byte 50, in benchmarks[0].requests.successful[1]: this is not valid JSON",
-		`{"completed":1,"ttfts":[1,2`:                                    "it ends at byte 27, in ttfts[",
-		`{"completed":tru}`:                                              "byte 16, in completed: this is not valid JSON",
-		"{\"a\":1}\n{\"a\":2}\n{\"metadata\"":                            "it ends at byte 27, in line 3: was the file cut",
-		`{"a" 1}`:                                                        "byte 6, in a: this is not valid JSON",
+		`{"benchmarks":[{"requests":{"successful":[{"a":1},{"b":"x`: "it ends at byte 57, in " +
+			"benchmarks[0].requests.successful[1]: was",
+		`{"benchmarks":[{"requests":{"successful":[{"a":1} {"b":2}]}}]}`: "byte 50, in " +
+			"benchmarks[0].requests.successful[1]: this is not valid JSON",
+		`{"completed":1,"ttfts":[1,2`:         "it ends at byte 27, in ttfts[",
+		`{"completed":tru}`:                   "byte 16, in completed: this is not valid JSON",
+		"{\"a\":1}\n{\"a\":2}\n{\"metadata\"": "it ends at byte 27, in line 3: was the file cut",
+		`{"a" 1}`:                             "byte 6, in a: this is not valid JSON",
 	} {
 		if doc := read(t, file); doc.Broken == nil || !strings.Contains(doc.Broken.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, doc.Broken, want)

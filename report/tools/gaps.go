@@ -25,7 +25,8 @@ func SetGaps(row *report.Row, gaps []float64) {
 	}
 	sorted := slices.Clone(gaps)
 	slices.Sort(sorted)
-	mean, p50, p99, longest := sum/float64(len(sorted)), report.Percentile(sorted, 50), report.Percentile(sorted, 99), sorted[len(sorted)-1]
+	mean, p50, p99, longest := sum/float64(len(sorted)), report.Percentile(sorted, 50), report.Percentile(sorted, 99),
+		sorted[len(sorted)-1]
 	row.ITLMean, row.ITLP50, row.ITLP99, row.ITLMax = &mean, &p50, &p99, &longest
 }
 

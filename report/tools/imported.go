@@ -20,7 +20,8 @@ type ImportedRow struct {
 	GapsMS []float64
 }
 
-// ImportedRows yields requests, read anew from their file by every walk, in its order. A FormatError is one of the file.
+// ImportedRows yields requests, read anew from their file by every walk, in its order. A FormatError is one of the
+// file.
 type ImportedRows func(ctx context.Context) iter.Seq2[*ImportedRow, error]
 
 // Imported is a run of another tool in native words. What the files do not say is left zero or nil.
@@ -40,8 +41,10 @@ type ImportedStage struct {
 	Planned                                            runplan.Stage
 	StartNS, EndNS, DrainEndNS, WindowStart, WindowEnd int64
 	Ended                                              string
-	Counts                                             report.Counts // from the totals of the file, never from the length of a list
-	Rows                                               ImportedRows  // those the file holds, nil for none; Stage is set by who writes them
+	// from the totals of the file, never from the length of a list
+	Counts report.Counts
+	// those the file holds, nil for none; Stage is set by who writes them
+	Rows ImportedRows
 	// Whole says that Rows hold every request behind the latencies, so that these are computed from the rows.
 	Whole   bool
 	Metrics map[string]report.Metric // as the tool says, in native units

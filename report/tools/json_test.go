@@ -19,9 +19,11 @@ type looseMembers struct {
 }
 
 func TestADocumentIsWrittenAsEncodingJSONDoes(t *testing.T) {
-	scalars := []any{nil, true, false, 0, -7, int64(1) << 60, 0.0, math.Copysign(0, -1), 1.5, 1e-6, 9.99e-7, 1e20, 1e21, -2.5e-9, math.MaxFloat64, 1777888800.123456,
+	scalars := []any{nil, true, false, 0, -7, int64(1) << 60, 0.0, math.Copysign(0, -1), 1.5, 1e-6, 9.99e-7, 1e20, 1e21,
+		-2.5e-9, math.MaxFloat64, 1777888800.123456,
 		"", "plain", "a<b>&c", `say "so" \ no`, "line\nfeed\u2028", "é", "\xff", "\x01"}
-	doc := map[string]any{"empty": map[string]any{}, "none": []map[string]any{}, "absent": map[string]any(nil), "missing": []map[string]any(nil),
+	doc := map[string]any{"empty": map[string]any{}, "none": []map[string]any{}, "absent": map[string]any(nil),
+		"missing":   []map[string]any(nil),
 		"é \"key\"": map[string]any{"deeper": []map[string]any{{"x": []int{1, 2}}, {}}}, "struct": struct{ B, A *int }{}}
 	for i, v := range scalars {
 		doc[string(rune('a'+i))] = v
@@ -44,7 +46,8 @@ func TestADocumentIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	if err := enc.Encode(plain); err != nil {
 		t.Fatal(err)
 	}
-	if err := JSONLines("doc.jsonl", StreamOf([]looseDoc{streamed})).Write(t.Context(), &got); err != nil || got.String() != want.String() {
+	if err := JSONLines("doc.jsonl", StreamOf([]looseDoc{streamed})).Write(t.Context(), &got); err != nil ||
+		got.String() != want.String() {
 		t.Errorf("%v:\n%s\nwant\n%s", err, got.String(), want.String())
 	}
 }

@@ -22,9 +22,12 @@ func TestNumbersOfRequestsAreKeptExactly(t *testing.T) {
 	var want []report.Row
 	var p packed
 	for i := range 50_000 {
-		r := report.Row{TIntended: rng.Int64N(1 << 50), Sample: rng.IntN(3), Status: []string{report.StatusOK, report.StatusCut, ""}[rng.IntN(3)],
-			ErrorClass: []string{"", report.ErrDial}[rng.IntN(2)], TSend: stamp(), TFirstByte: stamp(), TFirst: stamp(), TContent: stamp(), TLast: stamp(),
-			TEnd: stamp(), TokensInAsked: count(), TokensIn: count(), TokensOut: count(), TokensReasoning: count(), TokensCached: count(), Events: count(),
+		r := report.Row{TIntended: rng.Int64N(1 << 50), Sample: rng.IntN(3),
+			Status:     []string{report.StatusOK, report.StatusCut, ""}[rng.IntN(3)],
+			ErrorClass: []string{"", report.ErrDial}[rng.IntN(2)], TSend: stamp(), TFirstByte: stamp(), TFirst: stamp(),
+			TContent: stamp(), TLast: stamp(),
+			TEnd: stamp(), TokensInAsked: count(), TokensIn: count(), TokensOut: count(), TokensReasoning: count(),
+			TokensCached: count(), Events: count(),
 			QueueWait: rng.Int64N(1 << 40), Dial: -rng.Int64N(9), BytesOut: rng.Int64N(1 << 20)}
 		p.add(3*i, &r)
 		want = append(want, r)

@@ -9,9 +9,9 @@ import (
 	"bflow.dev/bflow/internal/credential"
 )
 
-// scrubber takes out of JSON what may be secret: values of members whose name says so, of headers, of arguments after such
-// a flag, of variables written as name and value, and those in texts (credential.Text), texts that are JSON themselves
-// among them. It walks over JSON and notes what is to be replaced.
+// scrubber takes out of JSON what may be secret: values of members whose name says so, of headers, of arguments after
+// such a flag, of variables written as name and value, and those in texts (credential.Text), texts that are JSON
+// themselves among them. It walks over JSON and notes what is to be replaced.
 type scrubber struct {
 	cursor
 	memo  credential.Memo
@@ -59,9 +59,9 @@ func (s *scrubber) hidden() (n int) {
 	return n
 }
 
-// walk notes what is to be replaced in the value that data begins with, and returns where that ends; where data does not
-// begin with a whole value of JSON, how far it went, and false. What Python writes and JSON does not know, NaN and the
-// infinities, is replaced by null.
+// walk notes what is to be replaced in the value that data begins with, and returns where that ends; where data does
+// not begin with a whole value of JSON, how far it went, and false. What Python writes and JSON does not know, NaN and
+// the infinities, is replaced by null.
 func (s *scrubber) walk(data []byte, depth int) (end int, ok bool) {
 	s.in, s.at, s.depth, s.edits = data, 0, depth, s.edits[:0]
 	_, ok = s.value(0)

@@ -32,14 +32,19 @@ func TestNoSecretIsLeftInAFileOfATool(t *testing.T) {
 		{"a member that is spelt with escapes", `{"\u0061pi_key":"s3cret"}`, `{"\u0061pi_key":null}`},
 		{"a number", `{"password":12345678,"max_token":4096}`, `{"password":null,"max_token":4096}`},
 		{"headers of any name", `{"headers":{"X-Team":"s3cret"}}`, `{"headers":null}`},
-		{"a command line", `{"command":"vllm bench serve --api-key s3cret --seed 1"}`, `{"command":"vllm bench serve --api-key xxxxx --seed 1"}`},
-		{"arguments", `{"argv":["x","--api-key","s3cret","--token=s3cret","-v"]}`, `{"argv":["x","--api-key",null,"--token=xxxxx","-v"]}`},
+		{"a command line", `{"command":"vllm bench serve --api-key s3cret --seed 1"}`,
+			`{"command":"vllm bench serve --api-key xxxxx --seed 1"}`},
+		{"arguments", `{"argv":["x","--api-key","s3cret","--token=s3cret","-v"]}`,
+			`{"argv":["x","--api-key",null,"--token=xxxxx","-v"]}`},
 		{"a header as a pair", `[["X-Api-Key","s3cret"],["a","b"]]`, `[["X-Api-Key",null],["a","b"]]`},
-		{"a variable by name and value", `{"env":[{"name":"HF_TOKEN","value":"s3cret"},{"value":"s3cret","name":"DB_PASSWORD"},{"name":"A","value":"b"}]}`,
+		{"a variable by name and value",
+			`{"env":[{"name":"HF_TOKEN","value":"s3cret"},{"value":"s3cret","name":"DB_PASSWORD"},{"name":"A","value":"b"}]}`,
 			`{"env":[{"name":"HF_TOKEN","value":null},{"value":null,"name":"DB_PASSWORD"},{"name":"A","value":"b"}]}`},
-		{"an address", `{"target":"https://me:s3cret@h.example/v1?key=s3cret"}`, `{"target":"https://h.example/v1?key=xxxxx"}`},
+		{"an address", `{"target":"https://me:s3cret@h.example/v1?key=s3cret"}`,
+			`{"target":"https://h.example/v1?key=xxxxx"}`},
 		{"an address as a name", `{"https://me:s3cret@h.example":1}`, `{"https://h.example":1}`},
-		{"JSON as a text", `{"args":"{\"backend\":{\"api_key\":\"s3cret\"},\"rate\":5}"}`, `{"args":"{\"backend\":{\"api_key\":null},\"rate\":5}"}`},
+		{"JSON as a text", `{"args":"{\"backend\":{\"api_key\":\"s3cret\"},\"rate\":5}"}`,
+			`{"args":"{\"backend\":{\"api_key\":null},\"rate\":5}"}`},
 		{"Python as a text", `{"args":"{'api_key': 's3cret', 'rate': 5}"}`, `{"args":"{'api_key': 'xxxxx', 'rate': 5}"}`},
 		{"JSON by lines", "{\"a\":1}\n{\"token\":\"s3cret\"}\n", "{\"a\":1}\n{\"token\":null}\n"},
 		{"no number of Python", `{"a":NaN,"token":"s3cret"}`, `{"a":null,"token":null}`},
@@ -62,7 +67,8 @@ func TestNoSecretIsLeftInAFileOfATool(t *testing.T) {
 }
 
 func TestAFileWithoutSecretsIsKeptAsItIs(t *testing.T) {
-	for _, file := range []string{`{"a": [1.50, "https://h/v1?a=b"], "p99_token": 5}`, "{\"a\":1}\n\n{\"b\":2}\n", "a:   1\nb: [x]\n", ""} {
+	for _, file := range []string{`{"a": [1.50, "https://h/v1?a=b"], "p99_token": 5}`, "{\"a\":1}\n\n{\"b\":2}\n",
+		"a:   1\nb: [x]\n", ""} {
 		if got, n, err := scrubbed(t, []byte(file)); n != 0 || err != nil || string(got) != file {
 			t.Errorf("%q became %q (%d, %v)", file, got, n, err)
 		}
@@ -70,7 +76,8 @@ func TestAFileWithoutSecretsIsKeptAsItIs(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsNotKept(t *testing.T) {
-	for _, file := range []string{`{"a": 1, "api_key": "s3cr`, "{\"a\":1}\n{\"api_key\": \"s3cr\n", "a: [\napi_key: s3cret", strings.Repeat("a: 1\n", 1<<20)} {
+	for _, file := range []string{`{"a": 1, "api_key": "s3cr`, "{\"a\":1}\n{\"api_key\": \"s3cr\n",
+		"a: [\napi_key: s3cret", strings.Repeat("a: 1\n", 1<<20)} {
 		if got, _, err := scrubbed(t, []byte(file)); err == nil || len(got) > 0 || strings.Contains(err.Error(), "s3cr") {
 			t.Errorf("%.30q: %v, %d bytes", file, err, len(got))
 		}
@@ -94,7 +101,8 @@ func large(size int) []byte {
 			command = `,"command":"guidellm --api-key s3cret --target http://h:8000"`
 		}
 		fmt.Fprintf(&b, `{"request_id":"%d","prompt":"%s","output":"%s","start":%d.25,"itl":[1.5,2.5,3.5,4.5]%s},`, i,
-			strings.Repeat("a sentence: of words, with some = signs. ", 8), strings.Repeat(`he said \"no\":\n not at all `, 8), 1700000000+i, command)
+			strings.Repeat("a sentence: of words, with some = signs. ", 8), strings.Repeat(`he said \"no\":\n not at all `, 8),
+			1700000000+i, command)
 	}
 	b.WriteString(`{}]}}]}`)
 	return b.Bytes()
@@ -111,7 +119,8 @@ func BenchmarkScrub(b *testing.B) {
 }
 
 func FuzzScrub(f *testing.F) {
-	for _, seed := range []string{`{"headers":{"Authorization":"Bearer x"},"n":1.50}`, "{\"a\":1}\n{\"api_key\":\"k\"}\n", `{"request_args":"{\"headers\":{\"a\":\"b\"}}"}`, "api_key: x\n",
+	for _, seed := range []string{`{"headers":{"Authorization":"Bearer x"},"n":1.50}`, "{\"a\":1}\n{\"api_key\":\"k\"}\n",
+		`{"request_args":"{\"headers\":{\"a\":\"b\"}}"}`, "api_key: x\n",
 		`[["token","x"],{"value":"--api-key y","name":"HF_TOKEN"}]`, "a: &b c\nd: [*b, --token, e] # f\n---\n? [g]\n: h\n"} {
 		f.Add([]byte(seed))
 	}

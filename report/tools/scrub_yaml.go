@@ -14,8 +14,8 @@ import (
 // largestYAML is the size above which a file is no configuration, in bytes.
 const largestYAML = 4 << 20
 
-// scrubYAML returns YAML without what may be secret, by the rules of scrubber and without comments, and how much was taken
-// out; data is returned as it is where nothing is.
+// scrubYAML returns YAML without what may be secret, by the rules of scrubber and without comments, and how much was
+// taken out; data is returned as it is where nothing is.
 func scrubYAML(data []byte) ([]byte, int, error) {
 	if len(data) > largestYAML {
 		return nil, 0, fmt.Errorf("%d bytes are too many for YAML", len(data))

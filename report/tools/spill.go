@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// spill keeps the elements of long lists, each with what stands before it in its document. Those that are as they were in
-// a file stay there; the others are in a file without a name, which goes with the process, however that ends.
+// spill keeps the elements of long lists, each with what stands before it in its document. Those that are as they were
+// in a file stay there; the others are in a file without a name, which goes with the process, however that ends.
 type spill struct {
 	source *source // nil = everything is kept
 	f      *os.File
@@ -37,8 +37,9 @@ func newSpill(dir string, from *source) (*spill, error) {
 // leastReferred is from how many bytes on an element stays in its file: of smaller ones the reference is no smaller.
 const leastReferred = 64
 
-// An element is written as: the length of what stands before it, doubled, and one more where both stay in the file; where
-// they do, the length of the element and where it begins; else what stands before it, the length of the element, and it.
+// An element is written as: the length of what stands before it, doubled, and one more where both stay in the file;
+// where they do, the length of the element and where it begins; else what stands before it, the length of the element,
+// and it.
 
 // refer adds an element that begins at byte at of the file.
 func (s *spill) refer(at int64, before, element []byte) error {

@@ -44,7 +44,8 @@ func isLong(path string) bool {
 		return of == "successful" || of == "incomplete" || of == "errored"
 	}
 	switch path { // vllm bench
-	case "input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "errors", "generated_texts":
+	case "input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "errors",
+		"generated_texts":
 		return true
 	}
 	return false

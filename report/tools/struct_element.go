@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// elementReader reads objects into structs of one type as encoding/json does, in a tenth of the time: files have millions
-// of them, with a hundred members each. What it does not know it leaves to encoding/json.
+// elementReader reads objects into structs of one type as encoding/json does, in a tenth of the time: files have
+// millions of them, with a hundred members each. What it does not know it leaves to encoding/json.
 type elementReader struct {
 	cursor
 	top     *target

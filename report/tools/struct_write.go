@@ -19,7 +19,8 @@ type shapes map[reflect.Type]*shape
 
 // shape is how values of a type are written.
 type shape struct {
-	kind     reflect.Kind // Int for all whole numbers with a sign, Slice for arrays, Func for Streams; Invalid = encoding/json does
+	// Int for all whole numbers with a sign, Slice for arrays, Func for Streams; Invalid = encoding/json does
+	kind     reflect.Kind
 	nullable bool
 	elem     *shape // of pointers, lists and maps
 	layout          // of structs

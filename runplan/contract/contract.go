@@ -29,7 +29,8 @@ const (
 	ParamAPIKeyKey        = "api-key-key"       // key in it
 	ParamStatus           = "status"            // finish: how the tasks of the DAG ended, in the words of $(tasks.status)
 	ParamTeardownDeadline = "teardown-deadline" // finish: bound of provision down, a Go duration
-	ParamLoads            = "loads"             // finish: the reasons why load-gen tasks ended, in the order of the measurements, by commas
+	// finish: the reasons why load-gen tasks ended, in the order of the measurements, by commas
+	ParamLoads            = "loads"
 	ParamFinalizeDeadline = "finalize-deadline" // finish: bound of mlflow-push finalize, a Go duration
 )
 
@@ -75,8 +76,9 @@ const (
 
 // Results. Each stays under 1 KiB: results travel in the termination message (4 KiB per container).
 const (
-	ResultReason      = "reason"        // provision: why it failed, in one sentence; absent when it did not
-	ResultLost        = "lost"          // of a task on a remote target: how the target took it away; absent when it did not
+	ResultReason = "reason" // provision: why it failed, in one sentence; absent when it did not
+	// of a task on a remote target: how the target took it away; absent when it did not
+	ResultLost        = "lost"
 	ResultEndpoint    = "endpoint"      // provision: base URL of the server under test, without a trailing slash
 	ResultMLflowRunID = "mlflow-run-id" // mlflow-push; empty without a tracking server
 	ResultMLflowURL   = "mlflow-url"    // mlflow-push; empty without a tracking server
@@ -90,12 +92,13 @@ const (
 	WorkspacePlan   = "plan"   // the ConfigMap that holds plan.json or plan.json.gz
 	WorkspaceRun    = "run"    // the run directory
 	WorkspaceTarget = "target" // kubeconfig of a remote target, optional
-	// WorkspaceSecrets holds the values of the Secrets that the plan refers to, as NAME/KEY; bound only where it refers to any.
+	// WorkspaceSecrets holds the values of the Secrets that the plan refers to, as NAME/KEY; bound only where it refers to
+	// any.
 	WorkspaceSecrets = "secrets"
 )
 
-// Reasons why a task fell, as finish is told them: Tekton's words, and one of the local executor, which knows of a process
-// that signal 9 ended and not always who sent it.
+// Reasons why a task fell, as finish is told them: Tekton's words, and one of the local executor, which knows of a
+// process that signal 9 ended and not always who sent it.
 const (
 	ReasonStepOOM    = "StepOOM"
 	ReasonStepFailed = "StepFailed"
@@ -133,32 +136,41 @@ const (
 	PartBflow          = "bflow"
 	LabelPoint         = "benchflow.io/matrix-child-index" // of runs of a matrix only; the name is the format's
 	AnnotationRequests = Prefix + "requests"
-	AnnotationPods     = Prefix + "pods" // on a PipelineRun: how its pods share what it requests, as JSON: [{"count":2,"requests":{"nvidia.com/gpu":"4"}}]
+	// on a PipelineRun: how its pods share what it requests, as JSON: [{"count":2,"requests":{"nvidia.com/gpu":"4"}}]
+	AnnotationPods     = Prefix + "pods"
 	AnnotationSetupKey = Prefix + "setup-key"
-	AnnotationMetrics  = Prefix + "prometheus" // on a PipelineRun: URL of the Prometheus that collect asks, where it is https
-	AnnotationName     = Prefix + "experiment" // the name as written, which a label may not be able to hold
-	AnnotationModel    = Prefix + "model"      // for people: name of the model
-	AnnotationLoad     = Prefix + "load"       // for people: what is measured, as RunPlan.Load says it
+	// on a PipelineRun: URL of the Prometheus that collect asks, where it is https
+	AnnotationMetrics = Prefix + "prometheus"
+	AnnotationName    = Prefix + "experiment" // the name as written, which a label may not be able to hold
+	AnnotationModel   = Prefix + "model"      // for people: name of the model
+	AnnotationLoad    = Prefix + "load"       // for people: what is measured, as RunPlan.Load says it
 
-	LabelHub           = Prefix + "hub"            // UID of the namespace kube-system of the hub, on every object on a target
+	// UID of the namespace kube-system of the hub, on every object on a target
+	LabelHub           = Prefix + "hub"
 	LabelEnabled       = Prefix + "enabled"        // "true" on a namespace where runs may live
 	LabelForRuns       = Prefix + "for-runs"       // "true" on a ServiceAccount that an experiment may name for its tasks
 	LabelAllowUnqueued = Prefix + "allow-unqueued" // "true" on a namespace where runs may start without a queue
 	LabelQueue         = "kueue.x-k8s.io/queue-name"
 	LabelPriority      = "kueue.x-k8s.io/priority-class"
-	AnnotationAdmitted = Prefix + "admitted"   // on a PipelineRun: RFC 3339 time at which it was let start
-	AnnotationFreed    = Prefix + "freed"      // on a PipelineRun: time since which no pod of the run holds a device
-	AnnotationReleased = Prefix + "released"   // on a PipelineRun: time since which nothing of the run is left on its target
+	AnnotationAdmitted = Prefix + "admitted" // on a PipelineRun: RFC 3339 time at which it was let start
+	AnnotationFreed    = Prefix + "freed"    // on a PipelineRun: time since which no pod of the run holds a device
+	// on a PipelineRun: time since which nothing of the run is left on its target
+	AnnotationReleased = Prefix + "released"
 	AnnotationCancel   = Prefix + "cancelling" // on a PipelineRun: somebody wants its end, so it is never let start
 	AnnotationReason   = Prefix + "reason"     // on a PipelineRun: why it waits, in one sentence
-	AnnotationForce    = Prefix + "force"      // on a PipelineRun: its quota is given back as soon as it is over, whatever is left on its target
-	AnnotationFence    = Prefix + "fence"      // on a PipelineRun with a setup key, and on LeasePlatform: a number that grows; provision changes a platform only where both are the same
-	LabelParent        = Prefix + "parent"     // on a run: name of the PipelineRun of Experiment that started it, which is its owner
-	AnnotationSource   = Prefix + "source"     // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
-	AnnotationStarted  = Prefix + "started-by" // on a PipelineRun of Experiment, and on its runs: who or what started it, in words
-	Finalizer          = Prefix + "release"    // on a PipelineRun, from admission until it is released
-	LabelMatrix        = Prefix + "matrix"     // on a run of a matrix: name of its parent, a PipelineRun without a queue
-	AnnotationPoint    = Prefix + "point"      // on a run of a matrix: its place in the order of the points, from 1
+	// on a PipelineRun: its quota is given back as soon as it is over, whatever is left on its target
+	AnnotationForce = Prefix + "force"
+	// on a PipelineRun with a setup key, and on LeasePlatform: a number that grows; provision changes a platform only
+	// where both are the same
+	AnnotationFence = Prefix + "fence"
+	// on a run: name of the PipelineRun of Experiment that started it, which is its owner
+	LabelParent      = Prefix + "parent"
+	AnnotationSource = Prefix + "source" // on a run of Experiment: where its file came from, as URL@COMMIT:PATH
+	// on a PipelineRun of Experiment, and on its runs: who or what started it, in words
+	AnnotationStarted = Prefix + "started-by"
+	Finalizer         = Prefix + "release" // on a PipelineRun, from admission until it is released
+	LabelMatrix       = Prefix + "matrix"  // on a run of a matrix: name of its parent, a PipelineRun without a queue
+	AnnotationPoint   = Prefix + "point"   // on a run of a matrix: its place in the order of the points, from 1
 	// FinalizerMatrix is on a run of a matrix until its end is written down, and on the CustomRun of a matrix until every
 	// run of it is released: so none is made twice, and none goes unseen. On the parent of a matrix with an MLflow run it
 	// is until that is ended.
@@ -204,7 +216,8 @@ const (
 	FileSummary    = "summary.csv"
 	FileVerdict    = "verdict.json"
 	FileEvents     = "events.jsonl"
-	FileChecksums  = "checksums.json" // collect, and load-gen in measurements/<n>/: what the files hold, see package checksums
+	// collect, and load-gen in measurements/<n>/: what the files hold, see package checksums
+	FileChecksums  = "checksums.json"
 	DirMetrics     = "metrics"
 	DirMeasurement = "measurements" // measurements/<n>/, n from 0
 	DirSource      = "source"       // of an imported run: the files it was made from
@@ -259,8 +272,9 @@ const (
 	HubPlatform     = "platform"   // key of ConfigMapHub: kubernetes or openshift
 	HubImages       = "images"     // key of ConfigMapHub: registry and folder of bflow's images, as compile --image-prefix
 	HubLoadNodes    = "load-nodes" // key of ConfigMapHub: node selector of task pods as a=b,c=d; empty for any node
-	HubLoadCPU      = "load-cpu"   // key of ConfigMapHub: cores that a load generator asks for, on small nodes; empty for what its Task says
-	EnvHub          = "BFLOW_HUB"  // identity of the hub, in steps that make objects
+	// key of ConfigMapHub: cores that a load generator asks for, on small nodes; empty for what its Task says
+	HubLoadCPU = "load-cpu"
+	EnvHub     = "BFLOW_HUB" // identity of the hub, in steps that make objects
 
 	// Environment of the steps of provision, from the pod they run in. A host has none of it.
 	EnvPipelineRun    = "BFLOW_PIPELINERUN"     // name of the PipelineRun, the owner of what is made beside it
@@ -270,9 +284,11 @@ const (
 	EnvNode           = "BFLOW_NODE"            // on which the pod runs
 	EnvRequests       = "BFLOW_REQUESTS"        // annotation AnnotationRequests of the PipelineRun
 	EnvTarget         = "BFLOW_TARGET"          // label LabelTarget of the PipelineRun: where the run was let start
-	EnvFence          = "BFLOW_FENCE"           // annotation AnnotationFence of the PipelineRun; empty for a run that shares no platform
-	EnvSimImage       = "BFLOW_SIM_IMAGE"       // image of sim-engine, for plans that name none
-	EnvMLflowParent   = "BFLOW_MLFLOW_PARENT"   // annotation AnnotationMLflowParent of the PipelineRun; here of a matrix, from bflow run
+	// annotation AnnotationFence of the PipelineRun; empty for a run that shares no platform
+	EnvFence    = "BFLOW_FENCE"
+	EnvSimImage = "BFLOW_SIM_IMAGE" // image of sim-engine, for plans that name none
+	// annotation AnnotationMLflowParent of the PipelineRun; here of a matrix, from bflow run
+	EnvMLflowParent = "BFLOW_MLFLOW_PARENT"
 
 	SimEngine = "sim-engine"            // name of the simulated engine's binary and image
 	TargetDir = "/var/run/bflow/target" // where a step of provision finds the content of TargetSecret
@@ -291,15 +307,17 @@ const (
 	MetricsDir          = "/var/run/bflow/metrics" // where the step of collect finds the content of MetricsSecret
 
 	SubmitDir = "/var/run/bflow/submit" // where a step finds KeyToken of SubmitSecret, and KeyCA of the API server
-	// ConfigMapRootCA is what Kubernetes puts into each namespace: key KeyCA is the certificate authority of the API server.
+	// ConfigMapRootCA is what Kubernetes puts into each namespace: key KeyCA is the certificate authority of the API
+	// server.
 	ConfigMapRootCA = "kube-root-ca.crt"
 	// SecretGit holds the credentials of git servers: a key is the name of a host, HOST_PORT where there is a port; its
 	// value a token, or USER:PASSWORD.
 	SecretGit = "bflow-git"
 	GitDir    = "/var/run/bflow/git" // where the step finds it
 
-	TargetLocal   = "local"          // the target that is the hub itself
-	LeasePlatform = "bflow-platform" // Lease in NamespaceSystem of a target: its holder is the hub whose runs may use the platform, with AnnotationSetupKey
+	TargetLocal = "local" // the target that is the hub itself
+	// Lease in NamespaceSystem of a target: its holder is the hub whose runs may use the platform, with AnnotationSetupKey
+	LeasePlatform = "bflow-platform"
 )
 
 // Secrets that bflow makes of the credentials that an experiment holds literally.
@@ -319,8 +337,8 @@ type PrometheusServer struct {
 // where the server has one, KeyCA.
 func MetricsSecret(run string) string { return "bflow-" + run + "-metrics" }
 
-// MetricsBond is the name of the empty Secret in NamespaceSystem to which the tokens of MetricsSecret are bound: they end
-// when it is deleted. uid is that of the PipelineRun.
+// MetricsBond is the name of the empty Secret in NamespaceSystem to which the tokens of MetricsSecret are bound: they
+// end when it is deleted. uid is that of the PipelineRun.
 func MetricsBond(uid string) string { return "bflow-metrics-" + uid }
 
 // SubmitSecret is the name of the Secret with the token of a TaskRun that asks for one by LabelToken. Key: token.

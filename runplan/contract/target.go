@@ -6,8 +6,9 @@ const (
 	AnnotationTokenRenew   = Prefix + "token-renew"   // when the controller asks for another one: half of its life is over
 	AnnotationHostAliases  = Prefix + "host-aliases"  // JSON, name of a host to its address, where no name server knows it
 	AnnotationTargetUID    = Prefix + "target-uid"    // UID of the target's kube-system
-	AnnotationNodes        = Prefix + "nodes"         // a=b,c=d: labels of the nodes that are the target; without it all are
-	AnnotationLoadNodes    = Prefix + "load-nodes"    // a=b,c=d: node selector of the Jobs of tasks there
+	// a=b,c=d: labels of the nodes that are the target; without it all are
+	AnnotationNodes     = Prefix + "nodes"
+	AnnotationLoadNodes = Prefix + "load-nodes" // a=b,c=d: node selector of the Jobs of tasks there
 )
 
 // What a run says that may go to several targets; its controller puts it into the queue of one.
@@ -16,11 +17,12 @@ const (
 	AnnotationTargets        = Prefix + "targets"         // names, separated by commas, the most wanted first
 	AnnotationTargetSelector = Prefix + "target-selector" // a=b,c=d: labels of the ResourceFlavors of targets
 	AnnotationChosen         = Prefix + "chosen"          // which one it was, and why, in one sentence
-	AnnotationCacheKey       = Prefix + "cache-key"       // of what a target keeps of a run for the next: weights and images of the engine
+	// of what a target keeps of a run for the next: weights and images of the engine
+	AnnotationCacheKey = Prefix + "cache-key"
 )
 
-// ResourceSlot is a quota that every run asks for. A target has TargetSlots of it: a shared run takes one, an exclusive run
-// all, so that nothing runs beside it.
+// ResourceSlot is a quota that every run asks for. A target has TargetSlots of it: a shared run takes one, an exclusive
+// run all, so that nothing runs beside it.
 const (
 	ResourceSlot = Prefix + "cluster-slot"
 	TargetSlots  = 100
@@ -45,8 +47,8 @@ const (
 	RoleCollect   = "collect"      // and of collect
 )
 
-// Keys of the Secrets with the way to a target: that of the hub, and that of a run. The kubeconfig names the next two as
-// files beside it; the last says that the target is the cluster of the task itself.
+// Keys of the Secrets with the way to a target: that of the hub, and that of a run. The kubeconfig names the next two
+// as files beside it; the last says that the target is the cluster of the task itself.
 const (
 	KeyKubeconfig = "kubeconfig"
 	KeyToken      = "token"

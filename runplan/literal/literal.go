@@ -47,14 +47,15 @@ func (t *Taker) take(place, value string) string {
 		t.Taken = append(t.Taken, s)
 	}
 	if t.Told != nil {
-		t.Told(fmt.Sprintf("%s is a literal credential, which is moved into Secret %q; better create a Secret and refer to it: "+
-			"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}", place, s.Name))
+		t.Told(
+			fmt.Sprintf("%s is a literal credential, which is moved into Secret %q; better create a Secret and refer to it: "+
+				"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}", place, s.Name))
 	}
 	return runplan.SecretKey{Name: s.Name, Key: s.Key}.Reference()
 }
 
-// Text returns the text of what is called name, a variable or a header: a reference where the name is that of a secret, or
-// where the text is an address with a credential in it.
+// Text returns the text of what is called name, a variable or a header: a reference where the name is that of a secret,
+// or where the text is an address with a credential in it.
 func (t *Taker) Text(place, name, text string) string {
 	if strings.TrimSpace(text) == "" || len(runplan.References(text)) > 0 {
 		return text
@@ -65,7 +66,8 @@ func (t *Taker) Text(place, name, text string) string {
 	return text
 }
 
-// holdsAddress says whether text is an address with a credential in it, or something about one that no rule can take apart.
+// holdsAddress says whether text is an address with a credential in it, or something about one that no rule can take
+// apart.
 func holdsAddress(text string) bool {
 	if !strings.Contains(text, "://") {
 		return false
@@ -111,8 +113,8 @@ func (t *Taker) tree(place, name string, v any, inside bool) any {
 	}
 }
 
-// Address returns an address, or a path with a query, with references in place of its credentials: those of the user, and the
-// values of parameters that hold secrets. The rest of it stays as it is spelt.
+// Address returns an address, or a path with a query, with references in place of its credentials: those of the user,
+// and the values of parameters that hold secrets. The rest of it stays as it is spelt.
 func (t *Taker) Address(place, address string) string {
 	if address == "" || runplan.IsReference(address) || !credential.InURL(address) {
 		return address
@@ -141,8 +143,8 @@ func (t *Taker) Address(place, address string) string {
 	return front
 }
 
-// user is the user's part of an address: a token may stand in place of the user as well, but not beside a password that a Secret
-// holds already.
+// user is the user's part of an address: a token may stand in place of the user as well, but not beside a password that
+// a Secret holds already.
 func (t *Taker) user(place, raw string) string {
 	name, password, both := strings.Cut(raw, ":")
 	if both && len(runplan.References(password)) > 0 {
@@ -192,8 +194,8 @@ func (t *Taker) parameters(place, query string) string {
 	return b.String()
 }
 
-// Args returns arguments with references in place of the values of flags whose names are those of secrets, and of addresses with
-// credentials.
+// Args returns arguments with references in place of the values of flags whose names are those of secrets, and of
+// addresses with credentials.
 func (t *Taker) Args(place string, args []string) []string {
 	out := slices.Clone(args)
 	next := ""

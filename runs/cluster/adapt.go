@@ -33,7 +33,8 @@ func (c *Cluster) Adapt(ctx context.Context, o *compile.Options, plan *runplan.R
 	o.LoadCPU = cmp.Or(o.LoadCPU, cm.Data[contract.HubLoadCPU])
 	if len(o.NodeSelector) == 0 {
 		if o.NodeSelector, err = labels.ConvertSelectorToLabelsMap(cm.Data[contract.HubLoadNodes]); err != nil {
-			return fmt.Errorf("reading ConfigMap %s of namespace %s: %w; run bflow bootstrap again", contract.ConfigMapHub, namespace, err)
+			return fmt.Errorf("reading ConfigMap %s of namespace %s: %w; run bflow bootstrap again", contract.ConfigMapHub,
+				namespace, err)
 		}
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 )
 
 func TestWhatBootstrapFoundOutIsUsedWhereAPersonSaidNothing(t *testing.T) {
-	hub := map[string]string{contract.HubPlatform: "openshift", contract.HubImages: "mirror.example/bflow", contract.HubLoadNodes: "pool=cpu", contract.HubLoadCPU: "250m"}
-	said := compile.Options{Platform: "kubernetes", ImagePrefix: "own.example/bflow", NodeSelector: map[string]string{"own": "yes"}, LoadCPU: "2"}
+	hub := map[string]string{contract.HubPlatform: "openshift", contract.HubImages: "mirror.example/bflow",
+		contract.HubLoadNodes: "pool=cpu", contract.HubLoadCPU: "250m"}
+	said := compile.Options{Platform: "kubernetes", ImagePrefix: "own.example/bflow",
+		NodeSelector: map[string]string{"own": "yes"}, LoadCPU: "2"}
 	for _, row := range []struct {
 		name         string
 		hub          map[string]string
@@ -20,7 +22,8 @@ func TestWhatBootstrapFoundOutIsUsedWhereAPersonSaidNothing(t *testing.T) {
 		platformSaid bool
 		want         compile.Options
 	}{
-		{name: "nothing was said", hub: hub, want: compile.Options{Platform: "openshift", ImagePrefix: "mirror.example/bflow", NodeSelector: map[string]string{"pool": "cpu"}, LoadCPU: "250m"}},
+		{name: "nothing was said", hub: hub, want: compile.Options{Platform: "openshift", ImagePrefix: "mirror.example/bflow",
+			NodeSelector: map[string]string{"pool": "cpu"}, LoadCPU: "250m"}},
 		{name: "everything was said", hub: hub, given: said, platformSaid: true, want: said},
 		{name: "bootstrap has not been here", given: said, want: said},
 	} {

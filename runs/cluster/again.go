@@ -49,7 +49,10 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 	for _, name := range keysOf(old) { // whoever may not look may still ask for the run
 		_, err := kube.Get[corev1.Secret](ctx, c.api, secrets(old.Namespace, name))
 		if apierrors.IsNotFound(err) && strings.HasPrefix(name, contract.SecretLiteral) {
-			return nil, fmt.Errorf("making a new run of %s: Secret %q is gone, which held a literal credential of its file; run the file again: bflow run FILE", run.ID, name)
+			return nil,
+				fmt.Errorf(
+					"making a new run of %s: Secret %q is gone, which held a literal credential of its file; run the file again: "+
+						"bflow run FILE", run.ID, name)
 		}
 	}
 	pr := copyOf(old)
@@ -63,14 +66,17 @@ func (c *Cluster) Again(ctx context.Context, run *Run, name func(base string) st
 		return nil, fmt.Errorf("submitting a new run of %s: %w", run.ID, err)
 	}
 	if cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(run.Namespace, planOf(old))); err == nil {
-		c.own(ctx, &made, configMaps(cm.Namespace, cm.Name), &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace, Labels: cm.Labels}, Data: cm.Data, BinaryData: cm.BinaryData, Immutable: cm.Immutable})
+		c.own(ctx, &made, configMaps(cm.Namespace, cm.Name),
+			&corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+				ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace, Labels: cm.Labels}, Data: cm.Data,
+				BinaryData: cm.BinaryData, Immutable: cm.Immutable})
 	}
 	for _, name := range keysOf(old) {
 		at := secrets(made.Namespace, name)
 		if secret, err := kube.Get[corev1.Secret](ctx, c.api, at); err == nil && len(secret.OwnerReferences) > 0 {
 			c.own(ctx, &made, at, &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Type: secret.Type,
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: made.Namespace, Labels: secret.Labels}, Data: secret.Data, Immutable: secret.Immutable})
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: made.Namespace, Labels: secret.Labels}, Data: secret.Data,
+				Immutable: secret.Immutable})
 		}
 	}
 	return &Run{ID: made.Name, Namespace: made.Namespace, Attempts: []tektonv1.PipelineRun{made}}, nil
@@ -106,8 +112,9 @@ func keysOf(pr *tektonv1.PipelineRun) []string {
 // copyOf is what somebody asked for with a run, without what became of it.
 func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 	pr := &tektonv1.PipelineRun{TypeMeta: metav1.TypeMeta{APIVersion: "tekton.dev/v1", Kind: "PipelineRun"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{}, Annotations: map[string]string{}},
-		Spec:       *old.Spec.DeepCopy()}
+		ObjectMeta: metav1.ObjectMeta{Namespace: old.Namespace, Labels: map[string]string{},
+			Annotations: map[string]string{}},
+		Spec: *old.Spec.DeepCopy()}
 	labels, annotations := queuerun.SubmittedKeys(old.Labels, old.Annotations)
 	for k, v := range labels {
 		if !strings.HasPrefix(k, "tekton.dev/") && k != contract.LabelParent {
@@ -124,7 +131,8 @@ func copyOf(old *tektonv1.PipelineRun) *tektonv1.PipelineRun {
 		pr.Labels[contract.LabelQueue] = queue
 		pr.Spec.Status = tektonv1.PipelineRunSpecStatusPending
 	}
-	pr.Spec.Params = tektonv1.Params{{Name: contract.ParamRunID, Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}}
+	pr.Spec.Params = tektonv1.Params{{Name: contract.ParamRunID,
+		Value: *tektonv1.NewStructuredValues("$(context.pipelineRun.name)")}}
 	return pr
 }
 

@@ -86,7 +86,8 @@ func (c Copies) fetch(ctx context.Context, on runs.Console, cluster *Cluster, ru
 	pr := run.Last()
 	of := origin{Cluster: cluster.Name, Namespace: run.Namespace, Run: run.ID, UID: string(pr.UID)}
 	var old origin
-	if err := step.ReadJSON(filepath.Join(dir, copyMark), &old); err == nil && old.UID != of.UID { // a later attempt starts anew
+	if err := step.ReadJSON(filepath.Join(dir, copyMark), &old); err == nil && old.UID != of.UID {
+		// a later attempt starts anew
 		if err := os.RemoveAll(dir); err != nil {
 			return "", fmt.Errorf("replacing the copy of an earlier attempt: %w", err)
 		}
@@ -118,7 +119,8 @@ func (c Copies) fetchInto(ctx context.Context, on runs.Console, cluster *Cluster
 	if len(pr.Status.ChildReferences) == 0 {
 		return fmt.Errorf("fetching the results of %s: %w", run.ID, errNoResults(pr.IsDone()))
 	}
-	if why := pr.Annotations[contract.AnnotationVolumeDeleted]; why != "" && pr.Annotations[contract.AnnotationResults] == "" {
+	if why := pr.Annotations[contract.AnnotationVolumeDeleted]; why != "" &&
+		pr.Annotations[contract.AnnotationResults] == "" {
 		return fmt.Errorf("fetching the results of %s: its volume was deleted on %s", run.ID, why)
 	}
 	fmt.Fprintf(on.Err, "fetching the results of %s from cluster %s\n", run.ID, cluster.Name)

@@ -35,7 +35,8 @@ const (
 func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
 	pr := run.Last()
 	for {
-		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == ""
+		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" &&
+			pr.Annotations[contract.AnnotationReleased] == ""
 		between := queuerun.Between(pr)
 		if pr.IsDone() && !held && !between {
 			next, err := c.nextOf(ctx, pr)
@@ -62,7 +63,8 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 			annotations[contract.AnnotationForce] = annotations[contract.AnnotationCancel]
 		}
 		// The version keeps a run that is let start just now from losing its teardown.
-		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "annotations": annotations}}
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion,
+			"annotations": annotations}}
 		if !pr.IsDone() {
 			change["spec"] = map[string]any{"status": status}
 		}
@@ -114,7 +116,8 @@ func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(wh
 
 // DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it
 // lets a run go, our finalizers are taken off. That takes the right to delete the namespace.
-func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context), held func(why string)) error {
+func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context),
+	held func(why string)) error {
 	if err := c.mark(ctx, run); err != nil {
 		return err
 	}
@@ -221,7 +224,9 @@ func (c *Cluster) holding(ctx context.Context, run *Run) string {
 	}
 	deployment, err := kube.Get[appsv1.Deployment](ctx, c.api, controllerAt())
 	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
-		return fmt.Sprintf("%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good", contract.AccountController)
+		return fmt.Sprintf(
+			"%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good",
+			contract.AccountController)
 	}
 	return fmt.Sprintf("%s keeps it until all its objects on the target are deleted", contract.AccountController)
 }
@@ -230,7 +235,8 @@ func (c *Cluster) holding(ctx context.Context, run *Run) string {
 func (c *Cluster) Plan(ctx context.Context, run *Run) ([]byte, error) {
 	name := planOf(run.Last())
 	if name == "" {
-		return nil, fmt.Errorf("reading the plan of run %s: its workspace %q names no ConfigMap", run.ID, contract.WorkspacePlan)
+		return nil, fmt.Errorf("reading the plan of run %s: its workspace %q names no ConfigMap", run.ID,
+			contract.WorkspacePlan)
 	}
 	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(run.Namespace, name))
 	if err != nil {

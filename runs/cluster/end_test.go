@@ -35,14 +35,18 @@ func TestCancel(t *testing.T) {
 		marked bool // though its status stays as it is
 	}{
 		{name: "one that waits must not start", run: pending, met: cluster.WasQueued, status: "Cancelled"},
-		{name: "one that waits is not forced to start either", run: pending, force: true, met: cluster.WasQueued, status: "Cancelled"},
-		{name: "one that has started takes everything down", run: running, met: cluster.WasAlive, status: "CancelledRunFinally"},
-		{name: "by force nothing of it runs any more", run: running, force: true, met: cluster.WasAlive, status: "Cancelled", forced: true},
+		{name: "one that waits is not forced to start either", run: pending, force: true, met: cluster.WasQueued,
+			status: "Cancelled"},
+		{name: "one that has started takes everything down", run: running, met: cluster.WasAlive,
+			status: "CancelledRunFinally"},
+		{name: "by force nothing of it runs any more", run: running, force: true, met: cluster.WasAlive, status: "Cancelled",
+			forced: true},
 		{name: "one that somebody else has cancelled outright stays so", run: func(pr *tektonv1.PipelineRun) {
 			running(pr)
 			pr.Spec.Status = tektonv1.PipelineRunSpecStatusCancelled
 		}, met: cluster.WasAlive, status: "Cancelled"},
-		{name: "one that has ended is left alone", run: condition(corev1.ConditionTrue, "Succeeded", ""), met: cluster.WasOver},
+		{name: "one that has ended is left alone", run: condition(corev1.ConditionTrue, "Succeeded", ""),
+			met: cluster.WasOver},
 		{name: "by force also one that has ended and is held", run: func(pr *tektonv1.PipelineRun) {
 			condition(corev1.ConditionTrue, "Succeeded", "")(pr)
 			pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x"}
@@ -94,7 +98,8 @@ func TestCancel(t *testing.T) {
 func taken(released bool) func(*tektonv1.PipelineRun) {
 	return func(pr *tektonv1.PipelineRun) {
 		condition(corev1.ConditionFalse, "Cancelled", "")(pr)
-		pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x", queuerun.AnnotationStopped: queuerun.CauseEvicted + ": x"}
+		pr.Annotations = map[string]string{contract.AnnotationAdmitted: "x",
+			queuerun.AnnotationStopped: queuerun.CauseEvicted + ": x"}
 		if released {
 			pr.Annotations[contract.AnnotationReleased] = "x"
 		}
@@ -165,7 +170,8 @@ func TestDeleteWaitsForTheRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said != "bflow-controller has to release it, but is not running: see bflow doctor, or use --force if it is gone for good" {
+	if said != "bflow-controller has to release it, but is not running: see bflow doctor, or use --force if it is "+
+		"gone for good" {
 		t.Errorf("said %q", said)
 	}
 	if left := append(srv.List(runsAt+"/"), srv.List(mapsAt)...); len(left) > 0 {
@@ -198,7 +204,8 @@ func TestAnOrphanGoesOnceItIsTakenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := false
-	err = c.DeleteOrphan(eventually.Context(t), run, func(context.Context) { held = srv.Get(runsAt+"/r") != nil }, func(string) {})
+	err = c.DeleteOrphan(eventually.Context(t), run, func(context.Context) { held = srv.Get(runsAt+"/r") != nil },
+		func(string) {})
 	if err != nil || !held {
 		t.Errorf("there before: %v, %v", held, err)
 	}
@@ -223,7 +230,8 @@ func TestRunsAreOrphansWithoutAController(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			srv, c := newCluster(t)
 			if row.deployment != nil {
-				srv.Put("/apis/apps/v1/namespaces/"+contract.NamespaceSystem+"/deployments/"+contract.AccountController, row.deployment)
+				srv.Put("/apis/apps/v1/namespaces/"+contract.NamespaceSystem+"/deployments/"+contract.AccountController,
+					row.deployment)
 			}
 			if got := c.Orphaned(t.Context(), now); got != row.want {
 				t.Errorf("got %v", got)
@@ -249,7 +257,8 @@ func TestConnectSaysWhyThereIsNoAnswer(t *testing.T) {
 		host string
 		want []string
 	}{
-		{name: "nobody listens", host: "http://127.0.0.1:1", want: []string{"the API server of cluster hub (http://127.0.0.1:1) does not answer", "connection refused"}},
+		{name: "nobody listens", host: "http://127.0.0.1:1",
+			want: []string{"the API server of cluster hub (http://127.0.0.1:1) does not answer", "connection refused"}},
 		{name: "nobody speaks", host: "http://" + away, want: []string{"does not answer: no answer within 10s"}},
 	}
 	for _, tt := range tests {
@@ -276,7 +285,8 @@ func TestFind(t *testing.T) {
 	stranger.Labels = nil
 	srv.Put(runsAt+"/stranger", stranger)
 	for _, name := range []string{"other-1", "other-1-a2", "oth"} {
-		if run, err := c.Find(t.Context(), name, ""); err != nil || run.ID != "other-1" || len(run.Attempts) != 2 || run.Last().Name != "other-1-a2" {
+		if run, err := c.Find(t.Context(), name, ""); err != nil || run.ID != "other-1" || len(run.Attempts) != 2 ||
+			run.Last().Name != "other-1-a2" {
 			t.Errorf("%s: %v, %v", name, run, err)
 		}
 	}

@@ -100,7 +100,8 @@ type loadWord struct {
 
 func newFollower(c *Cluster, runs []*Run, o Observer) *follower {
 	return &follower{c: c, o: o, views: viewsOf(runs), latest: map[string]Status{}, queues: map[string]Queue{},
-		words: map[string]string{}, ended: map[string]time.Time{}, silent: map[string]bool{}, tails: newTails(c), news: make(chan func())}
+		words: map[string]string{}, ended: map[string]time.Time{}, silent: map[string]bool{}, tails: newTails(c),
+		news: make(chan func())}
 }
 
 func (f *follower) wait() { f.tails.wait() }
@@ -246,7 +247,8 @@ func (f *follower) whyWaiting(ctx context.Context, pr *tektonv1.PipelineRun) {
 
 // same reports whether a person would see no difference.
 func same(a, b *Status) bool {
-	if a.State != b.State || a.Message != b.Message || a.Attempt != b.Attempt || len(a.Tasks) != len(b.Tasks) || a.Phase != b.Phase {
+	if a.State != b.State || a.Message != b.Message || a.Attempt != b.Attempt || len(a.Tasks) != len(b.Tasks) ||
+		a.Phase != b.Phase {
 		return false
 	}
 	for i := range a.Tasks {

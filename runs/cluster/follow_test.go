@@ -97,14 +97,16 @@ func TestFollowFromTheQueueToTheVerdict(t *testing.T) {
 		})},
 		{"position 2 of 3", change(srv, at, running)},
 		{"Running", func() {
-			srv.Say(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0", `load-gen: sample 1/1 stage 1/1 "rate-10" 1 s of 2 s: 10 sent, 9 done, 1 in flight, 0 errors, 9.00 req/s`)
+			srv.Say(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0",
+				`load-gen: sample 1/1 stage 1/1 "rate-10" 1 s of 2 s: 10 sent, 9 done, 1 in flight, 0 errors, 9.00 req/s`)
 			srv.Put(load, makeTask("demo-1", "load-gen-0", corev1.ConditionUnknown, "Running", "", nil))
 		}},
 		{"demo-1 load-gen-0 rate-10", func() { srv.Down(true) }},
 		{"trouble: ", func() {
 			srv.Say(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0", "load-gen: it broke")
 			srv.EndLog(namespace, "demo-1-load-gen-0-pod", "step-load-gen-0")
-			srv.Put(load, makeTask("demo-1", "load-gen-0", corev1.ConditionFalse, "Failed", `"step-load-gen-0" exited with code 4: Error`, code(4)))
+			srv.Put(load, makeTask("demo-1", "load-gen-0", corev1.ConditionFalse, "Failed",
+				`"step-load-gen-0" exited with code 4: Error`, code(4)))
 			change(srv, at, func(pr *tektonv1.PipelineRun) {
 				running(pr)
 				condition(corev1.ConditionFalse, "Failed", "Tasks Completed: 1 (Failed: 1)")(pr)
@@ -137,7 +139,8 @@ func TestFollowGoesOnWithTheNextAttempt(t *testing.T) {
 		{"it waits", func() {}},
 	}}
 	s.steps[1].then = func() {
-		change(srv, runsAt+"/demo-1", func(pr *tektonv1.PipelineRun) { condition(corev1.ConditionFalse, "Cancelled", "")(pr) })()
+		change(srv, runsAt+"/demo-1",
+			func(pr *tektonv1.PipelineRun) { condition(corev1.ConditionFalse, "Cancelled", "")(pr) })()
 		done := makeRun("demo-1-a2", begun(contract.Provision), condition(corev1.ConditionTrue, "Succeeded", ""))
 		done.Labels = second.Labels
 		srv.Put(runsAt+"/demo-1-a2", done)
@@ -243,7 +246,8 @@ func TestFollowSaysThatARunOfAnotherNamespaceWasDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	runs := submitApart(t, srv, c)
 	s := &script{t: t}
-	s.steps = []scene{{"it waits", func() {}}, {"it waits", func() { srv.Remove(strings.Replace(runsAt, namespace, "team", 1) + "/demo-2") }}}
+	s.steps = []scene{{"it waits", func() {}}, {"it waits",
+		func() { srv.Remove(strings.Replace(runsAt, namespace, "team", 1) + "/demo-2") }}}
 	_, err := c.Follow(eventually.Context(t), runs, s)
 	if !errors.Is(err, cluster.ErrDeleted) || !strings.Contains(err.Error(), "demo-2") {
 		t.Errorf("got %v, want it to say that demo-2 was deleted", err)

@@ -20,7 +20,8 @@ func (c *Cluster) Fetched(ctx context.Context, run *Run, at time.Time) error {
 	if pr.Annotations[contract.AnnotationFetched] != "" {
 		return nil
 	}
-	change := map[string]any{"metadata": map[string]any{"uid": pr.UID, "annotations": map[string]string{contract.AnnotationFetched: at.UTC().Format(time.RFC3339)}}}
+	change := map[string]any{"metadata": map[string]any{"uid": pr.UID,
+		"annotations": map[string]string{contract.AnnotationFetched: at.UTC().Format(time.RFC3339)}}}
 	if err := c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{}); err != nil {
 		return fmt.Errorf("noting that the results of run %s were fetched: %w", run.ID, err)
 	}
@@ -33,7 +34,8 @@ type Kept struct {
 	Pods           int
 	Volumes        int
 	Bytes          int64 // that the volumes were asked to hold
-	Saved          bool  // the results were fetched, pushed or gathered with those of a matrix: the volumes hold nothing that is nowhere else
+	// the results were fetched, pushed or gathered with those of a matrix: the volumes hold nothing that is nowhere else
+	Saved bool
 }
 
 // Kept lists what ended runs of a namespace have, "" for all; those that have neither pods nor volumes are left out.
@@ -70,7 +72,8 @@ func (c *Cluster) Kept(ctx context.Context, namespace string) ([]Kept, error) {
 		}
 		k := Kept{Run: r.ID, Namespace: r.Namespace}
 		notes := r.Last().Annotations
-		k.Saved = notes[contract.AnnotationFetched] != "" || notes[contract.AnnotationResults] != "" || briefs[r.Namespace+"/"+r.ID].Pushed(queuerun.Attempt(r.Last())) != ""
+		k.Saved = notes[contract.AnnotationFetched] != "" || notes[contract.AnnotationResults] != "" ||
+			briefs[r.Namespace+"/"+r.ID].Pushed(queuerun.Attempt(r.Last())) != ""
 		for _, pr := range r.Attempts {
 			k.Pods += podsOf[types.NamespacedName{Namespace: pr.Namespace, Name: pr.Name}]
 			for _, claim := range claimsOf[pr.UID] {

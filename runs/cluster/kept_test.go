@@ -28,7 +28,9 @@ func TestWhatEndedRunsKeepIsCountedUntilTheirResultsAreSaved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.Put("/api/v1/namespaces/bench/pods/"+of+"-pod", corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{contract.LabelPlanHash: planHash(), pipeline.PipelineRunLabelKey: of}}})
+		srv.Put("/api/v1/namespaces/bench/pods/"+of+"-pod",
+			corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{contract.LabelPlanHash: planHash(),
+				pipeline.PipelineRunLabelKey: of}}})
 		srv.Put("/api/v1/namespaces/bench/persistentvolumeclaims/pvc-"+of, corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: run.Last().UID}}},
 			Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{
@@ -64,7 +66,8 @@ func TestWhatEndedRunsKeepIsCountedUntilTheirResultsAreSaved(t *testing.T) {
 		t.Errorf("its status says %q", got)
 	}
 	srv.Change(runsAt+"/ended", func(o apitest.Object) {
-		o["metadata"].(apitest.Object)["annotations"].(apitest.Object)[contract.AnnotationVolumeDeleted] = "2026-11-27T13:00:00Z: its results are at x"
+		annotations := o["metadata"].(apitest.Object)["annotations"].(apitest.Object)
+		annotations[contract.AnnotationVolumeDeleted] = "2026-11-27T13:00:00Z: its results are at x"
 	})
 	run, _ = c.Find(t.Context(), "ended", namespace)
 	if got := cluster.StatusOf(run, nil).Volume; got != "deleted on 2026-11-27T13:00:00Z: its results are at x" {

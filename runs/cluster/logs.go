@@ -62,7 +62,8 @@ func (c *Cluster) Logs(ctx context.Context, run *Run, only string, line Line, go
 		if only != "" && t.Name != only || len(t.Runs) == 0 {
 			continue
 		}
-		if err := c.taskLog(ctx, byName[t.Runs[0].Name], func(text string) error { return line(t.Name, text) }); apierrors.IsNotFound(err) {
+		if err := c.taskLog(ctx, byName[t.Runs[0].Name],
+			func(text string) error { return line(t.Name, text) }); apierrors.IsNotFound(err) {
 			gone(t.Name)
 		} else if err != nil {
 			return fmt.Errorf("reading the log of task %s: %w", t.Name, err)
@@ -163,7 +164,8 @@ func (c *Cluster) EngineLogs(ctx context.Context, run *Run, follow bool, line Li
 var ErrNoEngine = errors.New("it has no pods")
 
 // FollowLogs tells what the tasks of a run write until it ends, and returns how it ended.
-func (c *Cluster) FollowLogs(ctx context.Context, run *Run, only string, line Line, trouble func(error)) (Status, error) {
+func (c *Cluster) FollowLogs(ctx context.Context, run *Run, only string, line Line,
+	trouble func(error)) (Status, error) {
 	r := &logReader{c: c, ctx: ctx, namespace: run.Namespace, only: only, line: line, trouble: trouble}
 	all, err := c.Follow(ctx, []*Run{run}, r)
 	r.running.Wait()

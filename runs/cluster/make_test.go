@@ -51,7 +51,8 @@ func makePlan(t testing.TB) *runplan.RunPlan {
 }
 
 func resolve() (*runplan.RunPlan, error) {
-	set, found := spec.Load(spec.Options{Shipped: profiles.FS, ReadFile: func(string) ([]byte, error) { return []byte(experiment), nil }}, "demo.yaml")
+	set, found := spec.Load(spec.Options{Shipped: profiles.FS,
+		ReadFile: func(string) ([]byte, error) { return []byte(experiment), nil }}, "demo.yaml")
 	if found.Err() != nil {
 		return nil, found.Err()
 	}
@@ -136,7 +137,8 @@ func makeRun(name string, change ...func(*tektonv1.PipelineRun)) *tektonv1.Pipel
 
 func condition(status corev1.ConditionStatus, reason, message string) func(*tektonv1.PipelineRun) {
 	return func(pr *tektonv1.PipelineRun) {
-		pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason, Message: message})
+		pr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason,
+			Message: message})
 	}
 }
 
@@ -151,7 +153,8 @@ func begun(tasks ...string) func(*tektonv1.PipelineRun) {
 				continue
 			}
 			pr.Status.PipelineSpec.Tasks = append(pr.Status.PipelineSpec.Tasks, tektonv1.PipelineTask{Name: name})
-			pr.Status.ChildReferences = append(pr.Status.ChildReferences, tektonv1.ChildStatusReference{Name: pr.Name + "-" + name, PipelineTaskName: name})
+			pr.Status.ChildReferences = append(pr.Status.ChildReferences,
+				tektonv1.ChildStatusReference{Name: pr.Name + "-" + name, PipelineTaskName: name})
 		}
 	}
 }
@@ -160,9 +163,11 @@ func begun(tasks ...string) func(*tektonv1.PipelineRun) {
 func makeTask(run, task string, status corev1.ConditionStatus, reason, message string, exit *int32) *tektonv1.TaskRun {
 	start := metav1.Now()
 	tr := &tektonv1.TaskRun{ObjectMeta: metav1.ObjectMeta{Name: run + "-" + task, Namespace: namespace,
-		Labels: map[string]string{"tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task, contract.LabelRun: run, contract.LabelPlanHash: planHash()}}}
+		Labels: map[string]string{"tekton.dev/pipelineRun": run, "tekton.dev/pipelineTask": task, contract.LabelRun: run,
+			contract.LabelPlanHash: planHash()}}}
 	tr.Status.PodName, tr.Status.StartTime = tr.Name+"-pod", &start
-	tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason, Message: message})
+	tr.Status.SetCondition(&apis.Condition{Type: apis.ConditionSucceeded, Status: status, Reason: reason,
+		Message: message})
 	step := tektonv1.StepState{Name: task, Container: "step-" + task}
 	if exit != nil {
 		step.Terminated = &corev1.ContainerStateTerminated{ExitCode: *exit}

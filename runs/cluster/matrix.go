@@ -50,7 +50,9 @@ func (c *Cluster) Matrices(ctx context.Context, namespace string) ([]Matrix, err
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Matrix) int { return b.Parent.CreationTimestamp.Compare(a.Parent.CreationTimestamp.Time) })
+	slices.SortStableFunc(out, func(a, b Matrix) int {
+		return b.Parent.CreationTimestamp.Compare(a.Parent.CreationTimestamp.Time)
+	})
 	return out, nil
 }
 
@@ -169,7 +171,8 @@ func (m *Matrix) Status() (MatrixStatus, error) {
 	}
 	pr := &m.Parent
 	out := MatrixStatus{Matrix: m.Name(), Namespace: m.Namespace(), Experiment: pr.Annotations[contract.AnnotationName],
-		Created: pr.CreationTimestamp.UTC(), Points: s.Points, Counts: s.Counts, Finish: s.Finish, Waits: s.Waits, Notes: s.Notes}
+		Created: pr.CreationTimestamp.UTC(), Points: s.Points, Counts: s.Counts, Finish: s.Finish, Waits: s.Waits,
+		Notes: s.Notes}
 	out.State, _ = stateOf(pr)
 	// A parent that is cancelled outright is done for Tekton at once; its runs are still taken down.
 	out.Alive = !out.State.Done() || m.Custom != nil && !m.Custom.IsDone()

@@ -49,7 +49,8 @@ var ErrNothing = errors.New("none of its points has failed")
 
 // AgainMatrix makes a new matrix of the points of another one; failed takes only those that have not come to a good
 // end. name names it.
-func (c *Cluster) AgainMatrix(ctx context.Context, m *Matrix, failed bool, name func(base string) string) (*Matrix, error) {
+func (c *Cluster) AgainMatrix(ctx context.Context, m *Matrix, failed bool,
+	name func(base string) string) (*Matrix, error) {
 	points, err := c.Points(ctx, m)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now t
 		if force {
 			annotations[contract.AnnotationForce] = "true"
 		}
-		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion, "annotations": annotations}}
+		change := map[string]any{"metadata": map[string]any{"resourceVersion": pr.ResourceVersion,
+			"annotations": annotations}}
 		switch {
 		case pr.IsDone() || pr.IsCancelled():
 		case force:
@@ -67,7 +68,8 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 
 // DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and
 // then our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
-func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error, held func(why string)) error {
+func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error,
+	held func(why string)) error {
 	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
 		return err
 	}

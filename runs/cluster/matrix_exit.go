@@ -88,7 +88,8 @@ func (m *Matrix) Exit(briefs []*brief.Brief) (int, error) {
 	var codes []int
 	for i, o := range outcomes {
 		code := codeOf(o)
-		if o.Red() && i < len(briefs) && briefs[i] != nil && briefs[i].ExitCode != contract.ExitInterrupted && briefs[i].ExitCode != contract.ExitPass {
+		if o.Red() && i < len(briefs) && briefs[i] != nil && briefs[i].ExitCode != contract.ExitInterrupted &&
+			briefs[i].ExitCode != contract.ExitPass {
 			code = known(briefs[i].ExitCode)
 		}
 		codes = append(codes, code)

@@ -39,7 +39,8 @@ type RunLine struct {
 
 // FollowMatrix tells show of every change of a matrix until it has ended, and returns how. trouble hears of
 // interruptions, and nil when they are over. When ctx ends before, the matrix goes on.
-func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixView), trouble func(error)) (*Matrix, error) {
+func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixView),
+	trouble func(error)) (*Matrix, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()

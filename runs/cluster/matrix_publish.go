@@ -75,9 +75,11 @@ func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, htm
 	cm := &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: contract.ResultConfigMap(m.Name()), Namespace: m.Namespace(),
-			Labels: map[string]string{contract.LabelRole: "matrix-result", contract.LabelMatrix: m.Name(), contract.LabelManagedBy: contract.ManagedBy,
+			Labels: map[string]string{contract.LabelRole: "matrix-result", contract.LabelMatrix: m.Name(),
+				contract.LabelManagedBy:  contract.ManagedBy,
 				contract.LabelExperiment: m.Parent.Labels[contract.LabelExperiment]},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: m.Name(), UID: m.Parent.UID}}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: m.Name(),
+				UID: m.Parent.UID}}},
 		Data: map[string]string{KeyMatrix: string(text)},
 	}
 	if len(html) > 0 && packed.Len() <= longestPage {

@@ -32,7 +32,8 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 		return nil, err
 	}
 	base := strings.TrimSuffix(objects.Parent.GenerateName, "-")
-	objects.Parent.GenerateName, objects.Parent.Name = "", sub.Name(strings.TrimRight(base[:min(len(base), longestMatrix)], "-"))
+	objects.Parent.GenerateName, objects.Parent.Name = "",
+		sub.Name(strings.TrimRight(base[:min(len(base), longestMatrix)], "-"))
 	sub.Parent.adopt(objects.Parent, sub.Notes)
 	samples, err := sub.samples(objects.Parent.Name)
 	if err != nil {

@@ -54,7 +54,8 @@ func ending(v MatrixView, now time.Time) string {
 
 // tableOf is the table in lines.
 func tableOf(v MatrixView, now time.Time, width int) []string {
-	lines := []string{fmt.Sprintf("%s  %s", v.Matrix, v.State), bar(v, min(40, width/2)) + "  " + v.Counts.String() + ending(v, now)}
+	lines := []string{fmt.Sprintf("%s  %s", v.Matrix, v.State),
+		bar(v, min(40, width/2)) + "  " + v.Counts.String() + ending(v, now)}
 	for _, w := range v.Waits {
 		lines = append(lines, "waits: "+w)
 	}
@@ -70,7 +71,8 @@ func tableOf(v MatrixView, now time.Time, width int) []string {
 		if r.State == local.Running {
 			word = "runs on " + r.Target
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %5d  %-*s  %s, %s  %s", r.Point, nameWidth(v), r.Run, word, now.Sub(r.Since).Round(time.Second), r.Reason), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %5d  %-*s  %s, %s  %s", r.Point, nameWidth(v), r.Run, word,
+			now.Sub(r.Since).Round(time.Second), r.Reason), " "))
 	}
 	for i, l := range lines {
 		lines[i] = cutTo(l, width)

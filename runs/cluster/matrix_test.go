@@ -56,9 +56,12 @@ func begins(srv *apitest.Server, m *cluster.Matrix, outcomes string, more ...fun
 	all, _ := state.Decode(outcomes, m.Points())
 	s := state.State{Schema: state.Schema, Points: m.Points(), Outcomes: outcomes, Counts: state.Tally(all)}
 	cr := map[string]any{
-		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: contract.RoleMatrix, "tekton.dev/pipelineRun": m.Name()},
-			"ownerReferences": []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": m.Name(), "uid": string(m.Parent.UID), "controller": true}}},
-		"status": map[string]any{"extraFields": s, "conditions": []any{map[string]any{"type": "Succeeded", "status": "Unknown", "message": "it goes on"}}},
+		"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: contract.RoleMatrix,
+			"tekton.dev/pipelineRun": m.Name()},
+			"ownerReferences": []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": m.Name(),
+				"uid": string(m.Parent.UID), "controller": true}}},
+		"status": map[string]any{"extraFields": s, "conditions": []any{
+			map[string]any{"type": "Succeeded", "status": "Unknown", "message": "it goes on"}}},
 	}
 	for _, f := range more {
 		f(cr)
@@ -67,7 +70,8 @@ func begins(srv *apitest.Server, m *cluster.Matrix, outcomes string, more ...fun
 }
 
 func over(cr map[string]any) {
-	cr["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed", "message": "ended"}}
+	cr["status"].(map[string]any)["conditions"] = []any{
+		map[string]any{"type": "Succeeded", "status": "False", "reason": "Failed", "message": "ended"}}
 }
 
 // ends lets the parent come to its end.
@@ -77,7 +81,8 @@ func ends(srv *apitest.Server, m *cluster.Matrix, reason string) {
 		status = "True"
 	}
 	srv.Change(runsAt+"/"+m.Name(), func(o apitest.Object) {
-		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": status, "reason": reason, "message": "Tasks Completed: 3 (Failed: 1, Cancelled 0), Skipped: 0"}},
+		o["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Succeeded", "status": status,
+			"reason": reason, "message": "Tasks Completed: 3 (Failed: 1, Cancelled 0), Skipped: 0"}},
 			"completionTime": time.Now().UTC().Format(time.RFC3339)}
 	})
 }
@@ -119,8 +124,10 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 		message        string
 		exit           int
 	}{
-		{name: "before Tekton has begun it", do: func(*apitest.Server, *cluster.Matrix) {}, state: local.Running, alive: true, message: "it has no runs yet"},
-		{name: "while it goes on", do: func(srv *apitest.Server, m *cluster.Matrix) { begins(srv, m, "pF.") }, state: local.Running, alive: true, message: "3 points: 1 passed, 1 failed, 1 waiting"},
+		{name: "before Tekton has begun it", do: func(*apitest.Server, *cluster.Matrix) {}, state: local.Running, alive: true,
+			message: "it has no runs yet"},
+		{name: "while it goes on", do: func(srv *apitest.Server, m *cluster.Matrix) { begins(srv, m, "pF.") },
+			state: local.Running, alive: true, message: "3 points: 1 passed, 1 failed, 1 waiting"},
 		{name: "cancelled outright, while runs are taken down", do: func(srv *apitest.Server, m *cluster.Matrix) {
 			begins(srv, m, "p2o", func(cr map[string]any) { cr["spec"] = map[string]any{"status": "RunCancelled"} })
 			ends(srv, m, "Cancelled")
@@ -129,7 +136,9 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 			begins(srv, m, "pcs", over)
 			ends(srv, m, "Cancelled")
 		}, state: local.Cancelled, exit: contract.ExitInterrupted, message: "1 cancelled, 1 skipped"},
-		{name: "one invalid and one failed", do: func(srv *apitest.Server, m *cluster.Matrix) { begins(srv, m, "IpF", over); ends(srv, m, "Failed") }, state: local.Failed, exit: contract.ExitFail, message: "1 passed, 1 failed, 1 invalid"},
+		{name: "one invalid and one failed",
+			do:    func(srv *apitest.Server, m *cluster.Matrix) { begins(srv, m, "IpF", over); ends(srv, m, "Failed") },
+			state: local.Failed, exit: contract.ExitFail, message: "1 passed, 1 failed, 1 invalid"},
 		{name: "a breach that is only reported", do: func(srv *apitest.Server, m *cluster.Matrix) {
 			begins(srv, m, "pfp", over)
 			ends(srv, m, "Succeeded")
@@ -139,7 +148,8 @@ func TestTheStatusOfAMatrix(t *testing.T) {
 			srv, c := newCluster(t)
 			row.do(srv, submitMatrix(t, c, 3))
 			s, err := find(t, c, "demo").Status()
-			if err != nil || s.State != row.state || s.Alive != row.alive || s.ExitCode != row.exit || !strings.Contains(s.Message, row.message) {
+			if err != nil || s.State != row.state || s.Alive != row.alive || s.ExitCode != row.exit ||
+				!strings.Contains(s.Message, row.message) {
 				t.Errorf("%+v, %v", s, err)
 			}
 		})
@@ -173,8 +183,9 @@ func TestTheExitCodeOfAMatrixIsThatOfItsRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv.Put(mapsAt+"/"+contract.ResultConfigMap(m.Child(i)), map[string]any{
-			"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: "result", contract.LabelExperiment: "demo", contract.LabelRun: m.Child(i)}},
-			"data":     map[string]any{brief.Key: string(text)}})
+			"metadata": map[string]any{"labels": map[string]any{contract.LabelRole: "result", contract.LabelExperiment: "demo",
+				contract.LabelRun: m.Child(i)}},
+			"data": map[string]any{brief.Key: string(text)}})
 	}
 	m = find(t, c, "demo-1")
 	briefs, err := c.Briefs(t.Context(), m)
@@ -201,9 +212,12 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 		switch v.Counts.Ended() {
 		case 0:
 			if len(v.Runs) == 0 {
-				srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name(), contract.LabelTarget: "local"},
-					"annotations": map[string]any{contract.AnnotationPoint: "1", contract.AnnotationAdmitted: "2026-01-01T00:00:00Z"}}})
-				srv.Put(runsAt+"/"+m.Child(1), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name()},
+				srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{
+					"labels": map[string]any{contract.LabelMatrix: m.Name(), contract.LabelTarget: "local"},
+					"annotations": map[string]any{contract.AnnotationPoint: "1",
+						contract.AnnotationAdmitted: "2026-01-01T00:00:00Z"}}})
+				srv.Put(runsAt+"/"+m.Child(1), map[string]any{"metadata": map[string]any{
+					"labels":      map[string]any{contract.LabelMatrix: m.Name()},
 					"annotations": map[string]any{contract.AnnotationPoint: "2", contract.AnnotationReason: "Next in queue"}}})
 				begins(srv, m, "2o.")
 			} else if len(v.Runs) == 2 {
@@ -218,7 +232,8 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 	if s, err := ended.Status(); err != nil || s.Alive || s.ExitCode != contract.ExitInterrupted {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if all := strings.Join(seen, "\n"); !strings.Contains(all, "1 Running") || !strings.Contains(all, "2 Pending Next in queue") {
+	if all := strings.Join(seen, "\n"); !strings.Contains(all, "1 Running") ||
+		!strings.Contains(all, "2 Pending Next in queue") {
 		t.Errorf("seen\n%s", all)
 	}
 }
@@ -226,7 +241,8 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 func TestAFollowedMatrixThatIsDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
-	_, err := c.FollowMatrix(eventually.Context(t), m, func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) }, func(error) {})
+	_, err := c.FollowMatrix(eventually.Context(t), m, func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) },
+		func(error) {})
 	wants(t, err, "following demo-1: the matrix was deleted")
 }
 
@@ -248,12 +264,14 @@ func TestCancelOfAMatrixMarksItInTheSameChange(t *testing.T) {
 			}
 			pr := srv.Get(runsAt + "/demo-1")
 			annotations := pr["metadata"].(apitest.Object)["annotations"].(apitest.Object)
-			if pr["spec"].(apitest.Object)["status"] != row.status || annotations[contract.AnnotationCancel] == nil || (annotations[contract.AnnotationForce] != nil) != row.force {
+			if pr["spec"].(apitest.Object)["status"] != row.status || annotations[contract.AnnotationCancel] == nil ||
+				(annotations[contract.AnnotationForce] != nil) != row.force {
 				t.Errorf("%v, %v", pr["spec"], annotations)
 			}
 			ends(srv, m, "Cancelled")
 			begins(srv, m, "2c", over)
-			if met, err := c.CancelMatrix(t.Context(), find(t, c, "demo-1"), row.force, time.Now()); err != nil || met != cluster.WasOver {
+			if met, err := c.CancelMatrix(t.Context(), find(t, c, "demo-1"), row.force, time.Now()); err != nil ||
+				met != cluster.WasOver {
 				t.Errorf("%s, %v", met, err)
 			}
 		})
@@ -293,11 +311,13 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
 	begins(srv, m, "2p", over)
-	if err := c.DeleteMatrix(t.Context(), find(t, c, "demo-1"), false, func(string) {}); !errors.Is(err, cluster.ErrAlive) {
+	if err := c.DeleteMatrix(t.Context(), find(t, c, "demo-1"), false,
+		func(string) {}); !errors.Is(err, cluster.ErrAlive) {
 		t.Errorf("got %v", err)
 	}
 	ends(srv, m, "Succeeded")
-	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
+	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{
+		"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
 	held := false
 	err := c.DeleteMatrix(eventually.Context(t), find(t, c, "demo-1"), false, func(why string) {
 		held = strings.Contains(why, "all objects of its runs on targets are deleted")
@@ -371,7 +391,8 @@ func TestAMatrixStaysWithARunThatDoes(t *testing.T) {
 	srv, c := newCluster(t)
 	name := orphanMatrix(t, srv, c).Name()
 	refused := errors.New("refused")
-	err := c.DeleteOrphanMatrix(t.Context(), find(t, c, name), func(*cluster.Run) error { return refused }, func(string) {})
+	err := c.DeleteOrphanMatrix(t.Context(), find(t, c, name), func(*cluster.Run) error { return refused },
+		func(string) {})
 	if !errors.Is(err, refused) || srv.Get(customsAt+"/"+name+"-children") == nil || len(srv.List(runsAt+"/")) != 3 {
 		t.Errorf("%v; left %q", err, srv.List(runsAt+"/"))
 	}

@@ -47,7 +47,8 @@ func (c *Cluster) neighbours(ctx context.Context, s *Status) {
 }
 
 func neighbour(pr *tektonv1.PipelineRun) Neighbour {
-	n := Neighbour{Run: queuerun.ID(pr), Namespace: pr.Namespace, Since: pr.CreationTimestamp.UTC(), Place: placeIn(pr.Annotations[contract.AnnotationReason])}
+	n := Neighbour{Run: queuerun.ID(pr), Namespace: pr.Namespace, Since: pr.CreationTimestamp.UTC(),
+		Place: placeIn(pr.Annotations[contract.AnnotationReason])}
 	_ = json.Unmarshal([]byte(pr.Annotations[contract.AnnotationRequests]), &n.Requests) // the controller judges it
 	if pr.Spec.Status != tektonv1.PipelineRunSpecStatusPending {
 		n.Place = 0

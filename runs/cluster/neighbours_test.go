@@ -37,13 +37,15 @@ func TestAWaitingRunSaysWhoHoldsWhatItWaitsFor(t *testing.T) {
 		return time.Date(2026, 11, 25, 12, minute, 0, 0, time.UTC).Format(time.RFC3339)
 	}
 	reason := func(place int) func(*tektonv1.PipelineRun) {
-		return annotated(contract.AnnotationReason, fmt.Sprintf(`Place %d in queue "local", waits for 2 nvidia.com/gpu`, place))
+		return annotated(contract.AnnotationReason, fmt.Sprintf(`Place %d in queue "local", waits for 2 nvidia.com/gpu`,
+			place))
 	}
 	waits := func(name string, place int) *tektonv1.PipelineRun {
 		return makeRun(name, queued("local"), pending, reason(place))
 	}
 	admitted := func(name string, minute int, more ...func(*tektonv1.PipelineRun)) *tektonv1.PipelineRun {
-		return makeRun(name, append([]func(*tektonv1.PipelineRun){queued("local"), annotated(contract.AnnotationAdmitted, at(minute))}, more...)...)
+		return makeRun(name, append([]func(*tektonv1.PipelineRun){queued("local"),
+			annotated(contract.AnnotationAdmitted, at(minute))}, more...)...)
 	}
 	ended := condition(corev1.ConditionTrue, "Succeeded", "")
 	elsewhere := admitted("of-a-team", 2)
@@ -55,8 +57,10 @@ func TestAWaitingRunSaysWhoHoldsWhatItWaitsFor(t *testing.T) {
 		denied bool
 		want   string
 	}{
-		{"whoever sees all runs", false, "of-a-team 2 since 12:02; holds 2 since 12:05; ends 2 since 12:07 ending | first 2; second 3 | hidden false"},
-		{"whoever sees one namespace", true, "holds 2 since 12:05; ends 2 since 12:07 ending | first 2; second 3 | hidden true"},
+		{"whoever sees all runs", false,
+			"of-a-team 2 since 12:02; holds 2 since 12:05; ends 2 since 12:07 ending | first 2; second 3 | hidden false"},
+		{"whoever sees one namespace", true,
+			"holds 2 since 12:05; ends 2 since 12:07 ending | first 2; second 3 | hidden true"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			srv, c := newCluster(t)

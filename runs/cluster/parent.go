@@ -36,7 +36,8 @@ func (c *Cluster) Parent(ctx context.Context, namespace, name string) (*Parent, 
 	if err != nil {
 		return nil, fmt.Errorf("reading PipelineRun %s: %w", name, err)
 	}
-	p := &Parent{Name: pr.Name, Namespace: pr.Namespace, UID: pr.UID, Created: pr.CreationTimestamp.Time, Params: map[string]string{}, Annotations: pr.Annotations}
+	p := &Parent{Name: pr.Name, Namespace: pr.Namespace, UID: pr.UID, Created: pr.CreationTimestamp.Time,
+		Params: map[string]string{}, Annotations: pr.Annotations}
 	if spec := pr.Status.PipelineSpec; spec != nil {
 		for _, param := range spec.Params {
 			if param.Default != nil {
@@ -106,7 +107,8 @@ type EndReason string
 const (
 	ParentCancelled EndReason = "cancelled" // somebody cancelled or deleted it
 	ParentTimedOut  EndReason = "timed out"
-	ParentEvicted   EndReason = "evicted" // its pod is ended, by a drained node for one; nobody has said anything about the runs
+	// its pod is ended, by a drained node for one; nobody has said anything about the runs
+	ParentEvicted EndReason = "evicted"
 )
 
 // WhyEnds finds out why the task of p, whose TaskRun is named, is told to end. It asks until it knows or ctx ends: news
@@ -132,7 +134,8 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 	case pr.UID != p.UID, pr.DeletionTimestamp != nil, pr.Spec.Status != "":
 		return ParentCancelled
 	}
-	if cond := pr.Status.GetCondition(apis.ConditionSucceeded); cond != nil && cond.IsFalse() && cond.Reason == tektonv1.PipelineRunReasonTimedOut.String() {
+	if cond := pr.Status.GetCondition(apis.ConditionSucceeded); cond != nil && cond.IsFalse() &&
+		cond.Reason == tektonv1.PipelineRunReasonTimedOut.String() {
 		return ParentTimedOut
 	}
 	tr, err := kube.Get[tektonv1.TaskRun](ctx, c.api, taskRuns(p.Namespace, taskRun))
@@ -141,7 +144,8 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 	}
 	cond := tr.Status.GetCondition(apis.ConditionSucceeded)
 	switch {
-	case tr.Spec.StatusMessage == tektonv1.TaskRunCancelledByPipelineTimeoutMsg, cond != nil && cond.Reason == tektonv1.TaskRunReasonTimedOut.String():
+	case tr.Spec.StatusMessage == tektonv1.TaskRunCancelledByPipelineTimeoutMsg,
+		cond != nil && cond.Reason == tektonv1.TaskRunReasonTimedOut.String():
 		return ParentTimedOut
 	case tr.Spec.Status == tektonv1.TaskRunSpecStatusCancelled:
 		return ParentCancelled

@@ -19,8 +19,11 @@ import (
 // makeParent puts a PipelineRun on the server that submits for somebody.
 func makeParent(t *testing.T, srv *apitest.Server, c *cluster.Cluster) *cluster.Parent {
 	t.Helper()
-	srv.Put(runsAt+"/start", apitest.Object{"spec": apitest.Object{"params": []any{apitest.Object{"name": "wait", "value": "false"}}},
-		"status": apitest.Object{"pipelineSpec": apitest.Object{"params": []any{apitest.Object{"name": "wait", "default": "true"}, apitest.Object{"name": "path", "default": "p"}}}}})
+	srv.Put(runsAt+"/start", apitest.Object{"spec": apitest.Object{
+		"params": []any{apitest.Object{"name": "wait", "value": "false"}}},
+		"status": apitest.Object{"pipelineSpec": apitest.Object{
+			"params": []any{apitest.Object{"name": "wait", "default": "true"},
+				apitest.Object{"name": "path", "default": "p"}}}}})
 	p, err := c.Parent(t.Context(), namespace, "start")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +58,8 @@ func TestEveryAttemptOfAParentsRunsIsCancelled(t *testing.T) {
 		}
 	}
 	srv.Put(runsAt+"/a", makeRun("a", of("a"), condition(corev1.ConditionFalse, "Cancelled", "")))
-	srv.Put(runsAt+"/a-a2", makeRun("a-a2", of("a"), pending, func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelAttempt] = "2" }))
+	srv.Put(runsAt+"/a-a2", makeRun("a-a2", of("a"), pending,
+		func(pr *tektonv1.PipelineRun) { pr.Labels[contract.LabelAttempt] = "2" }))
 	srv.Put(runsAt+"/over", makeRun("over", of("over"), condition(corev1.ConditionTrue, "Succeeded", "")))
 	srv.Put(runsAt+"/other", makeRun("other", pending))
 	failures := 2 // the server is away at first
@@ -92,11 +96,14 @@ func TestWhyATaskIsToldToEnd(t *testing.T) {
 			s.Put(tasksAt+"/start-experiment", apitest.Object{"spec": apitest.Object{"status": "TaskRunCancelled"}})
 		}, cluster.ParentCancelled},
 		{"its TaskRun has timed out", func(s *apitest.Server) {
-			s.Put(tasksAt+"/start-experiment", apitest.Object{"status": apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "False", "reason": "TaskRunTimeout"}}}})
+			s.Put(tasksAt+"/start-experiment", apitest.Object{
+				"status": apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "False",
+					"reason": "TaskRunTimeout"}}}})
 		}, cluster.ParentTimedOut},
 		{"it has timed out", func(s *apitest.Server) {
 			s.Change(runsAt+"/start", func(o apitest.Object) {
-				o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "False", "reason": "PipelineRunTimeout"}}}
+				o["status"] = apitest.Object{"conditions": []any{apitest.Object{"type": "Succeeded", "status": "False",
+					"reason": "PipelineRunTimeout"}}}
 			})
 		}, cluster.ParentTimedOut},
 		{"the API server is away", func(s *apitest.Server) { s.Down(true) }, cluster.ParentEvicted},

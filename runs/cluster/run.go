@@ -70,7 +70,9 @@ func group(all []tektonv1.PipelineRun) []Run {
 		runs[i].Attempts = append(runs[i].Attempts, pr)
 	}
 	for i := range runs {
-		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int { return queuerun.Attempt(&a) - queuerun.Attempt(&b) })
+		slices.SortStableFunc(runs[i].Attempts, func(a, b tektonv1.PipelineRun) int {
+			return queuerun.Attempt(&a) - queuerun.Attempt(&b)
+		})
 	}
 	return runs
 }

@@ -37,7 +37,8 @@ func TestEachNamespaceThatRunsWentToIsNamed(t *testing.T) {
 	var out, err strings.Builder
 	submitted := []*Run{{ID: "a", Namespace: "bench"}, {ID: "b", Namespace: "bench"}, {ID: "c", Namespace: "team"}}
 	printSubmitted(runs.Console{Out: &out, Err: &err}, &Cluster{Name: "hub"}, submitted, true)
-	if want := "submitted to namespace bench of cluster hub\nsubmitted to namespace team of cluster hub\n"; err.String() != want {
+	want := "submitted to namespace bench of cluster hub\nsubmitted to namespace team of cluster hub\n"
+	if err.String() != want {
 		t.Errorf("it says %q, want %q", err.String(), want)
 	}
 	if want := "a\nb\nc\n"; out.String() != want {

@@ -34,11 +34,13 @@ type (
 // StatusOf puts together what the objects of a run say. It asks nobody.
 func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 	pr := run.Last()
-	s := Status{Namespace: run.Namespace, Experiment: pr.Annotations[contract.AnnotationName], PlanHash: pr.Labels[contract.LabelPlanHash],
-		Created: run.Attempts[0].CreationTimestamp.UTC(), Queue: queueOf(pr)}
+	s := Status{Namespace: run.Namespace, Experiment: pr.Annotations[contract.AnnotationName],
+		PlanHash: pr.Labels[contract.LabelPlanHash],
+		Created:  run.Attempts[0].CreationTimestamp.UTC(), Queue: queueOf(pr)}
 	s.RunID, s.Attempt = run.ID, queuerun.Attempt(pr)
 	s.Volume = afterwards(pr)
-	s.Model, s.Load, s.Matrix = pr.Annotations[contract.AnnotationModel], pr.Annotations[contract.AnnotationLoad], pr.Labels[contract.LabelMatrix]
+	s.Model, s.Load, s.Matrix = pr.Annotations[contract.AnnotationModel], pr.Annotations[contract.AnnotationLoad],
+		pr.Labels[contract.LabelMatrix]
 	if pr.Spec.PipelineRef != nil {
 		s.Pipeline = pr.Spec.PipelineRef.Name
 	}
@@ -96,7 +98,8 @@ func stateOf(pr *tektonv1.PipelineRun) (local.State, string) {
 		return local.Running, cond.Reason
 	}
 	switch tektonv1.PipelineRunReason(cond.Reason) {
-	case tektonv1.PipelineRunReasonCancelled, tektonv1.PipelineRunReasonCancelledRunningFinally, tektonv1.PipelineRunReasonStoppedRunningFinally:
+	case tektonv1.PipelineRunReasonCancelled, tektonv1.PipelineRunReasonCancelledRunningFinally,
+		tektonv1.PipelineRunReasonStoppedRunningFinally:
 		return local.Cancelled, cond.Reason
 	case tektonv1.PipelineRunReasonTimedOut, tektonv1.PipelineRunReasonTimedOutRunningFinally:
 		return local.TimedOut, cond.Reason
@@ -131,7 +134,10 @@ func times(pr *tektonv1.PipelineRun, state local.State) (started, finished time.
 // sentence says what a person wants to know first.
 func sentence(s *Status, pr *tektonv1.PipelineRun) string {
 	stopping := pr.Spec.Status != "" && pr.Spec.Status != tektonv1.PipelineRunSpecStatusPending
-	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool { return t.State == local.Failed || t.State == local.TimedOut })
+	fell := slices.IndexFunc(s.Tasks, func(t local.Task) bool {
+		return t.State == local.Failed ||
+			t.State == local.TimedOut
+	})
 	_, stopped, _ := strings.Cut(pr.Annotations[queuerun.AnnotationStopped], ":")
 	switch {
 	case s.State == local.Pending && s.Queue == nil:
@@ -175,11 +181,13 @@ func waiting(s *Status) string {
 func plain(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	var completed, failed, cancelled, skipped int
-	if n, _ := fmt.Sscanf(message, "Tasks Completed: %d (Failed: %d, Cancelled %d), Skipped: %d", &completed, &failed, &cancelled, &skipped); n < 4 {
+	if n, _ := fmt.Sscanf(message, "Tasks Completed: %d (Failed: %d, Cancelled %d), Skipped: %d", &completed, &failed,
+		&cancelled, &skipped); n < 4 {
 		return strings.TrimSpace(message)
 	}
 	if failed > 0 {
-		return fmt.Sprintf("%d succeeded, %d failed, %d skipped; see bflow status", completed-failed-cancelled, failed, skipped)
+		return fmt.Sprintf("%d succeeded, %d failed, %d skipped; see bflow status", completed-failed-cancelled, failed,
+			skipped)
 	}
 	return fmt.Sprintf("%d succeeded, %d skipped", completed-failed-cancelled, skipped)
 }

@@ -25,8 +25,9 @@ type Submission struct {
 	Compile compile.Options
 	Secrets []literal.Secret         // credentials that the experiment file held literally
 	Name    func(base string) string // names a run
-	Parent  *Parent                  // submits for somebody: a run of the same name that it made before is taken as it is; nil = a person submits
-	Notes   map[string]string        // annotations of the runs of a parent
+	// submits for somebody: a run of the same name that it made before is taken as it is; nil = a person submits
+	Parent *Parent
+	Notes  map[string]string // annotations of the runs of a parent
 }
 
 // longestBase leaves room in the 63 characters of a PipelineRun's name for time, random part and number of a later
@@ -109,7 +110,9 @@ func (c *Cluster) ready(ctx context.Context, objects []compile.Objects) error {
 		case errors.As(err, &missing):
 			return fmt.Errorf("submitting %s: %w, or start without a queue (--no-queue)", pr.Name, err)
 		case apierrors.IsNotFound(err):
-			return fmt.Errorf("submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s creates queue %q, bflow target add creates that of another cluster, and --no-queue starts without one",
+			return fmt.Errorf(
+				"submitting %s: there is no queue %q in namespace %s of cluster %s; bflow bootstrap namespace add %s creates "+
+					"queue %q, bflow target add creates that of another cluster, and --no-queue starts without one",
 				pr.Name, queue, pr.Namespace, c.Name, pr.Namespace, contract.TargetLocal)
 		case err != nil && !apierrors.IsForbidden(err): // whoever may not look may still submit
 			return err
@@ -167,7 +170,9 @@ func (c *Cluster) once(ctx context.Context, at kube.At, obj any, dry bool, made 
 		return nil
 	}
 	if noNamespace(err) {
-		return fmt.Errorf("submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name another with -n",
+		return fmt.Errorf(
+			"submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name "+
+				"another with -n",
 			at.Namespace, c.Name, at.Namespace)
 	}
 	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(at.Resource, "s"), at.Name, err)
@@ -230,7 +235,8 @@ func (c *Cluster) start(ctx context.Context, objects []compile.Objects, sub Subm
 }
 
 // begin makes a PipelineRun, or finds the one that parent has made before.
-func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun, parent *Parent) (*tektonv1.PipelineRun, error) {
+func (c *Cluster) begin(ctx context.Context, want *tektonv1.PipelineRun,
+	parent *Parent) (*tektonv1.PipelineRun, error) {
 	var pr tektonv1.PipelineRun
 	err := c.api.Create(ctx, pipelineRuns(want.Namespace, ""), want, &pr, kube.Write{})
 	if err == nil || parent == nil || !apierrors.IsAlreadyExists(err) {
@@ -260,6 +266,7 @@ func (c *Cluster) own(ctx context.Context, pr *tektonv1.PipelineRun, at kube.At,
 	if !ok {
 		return
 	}
-	meta["ownerReferences"] = []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": pr.Name, "uid": string(pr.UID)}}
+	meta["ownerReferences"] = []any{map[string]any{"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "name": pr.Name,
+		"uid": string(pr.UID)}}
 	_ = c.api.Apply(ctx, at, tree, nil, kube.Write{Manager: kube.Manager + "-" + pr.Name, Force: true})
 }

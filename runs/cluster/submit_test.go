@@ -54,13 +54,16 @@ func TestARunThatAsksForMoreThanThereIsIsTold(t *testing.T) {
 	}
 	srv.Put(queueAt, apitest.Object{"spec": apitest.Object{"clusterQueue": "local"}})
 	quota := func(gpus string) {
-		srv.Put("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/local", apitest.Object{"spec": apitest.Object{"resourceGroups": []any{apitest.Object{
-			"flavors": []any{apitest.Object{"name": "local", "resources": []any{
-				apitest.Object{"name": "bflow.dev/cluster-slot", "nominalQuota": "100"}, apitest.Object{"name": "nvidia.com/gpu", "nominalQuota": gpus}}}},
-		}}}})
+		srv.Put("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/local",
+			apitest.Object{"spec": apitest.Object{"resourceGroups": []any{apitest.Object{
+				"flavors": []any{apitest.Object{"name": "local", "resources": []any{
+					apitest.Object{"name": "bflow.dev/cluster-slot", "nominalQuota": "100"},
+					apitest.Object{"name": "nvidia.com/gpu", "nominalQuota": gpus}}}},
+			}}}})
 	}
 	quota("8")
-	want := `queue "local" has 8 nvidia.com/gpu in total, but the run requests 16; until the quota is raised, other runs may pass it`
+	want := `queue "local" has 8 nvidia.com/gpu in total, but the run requests 16; until the quota is raised, other ` +
+		`runs may pass it`
 	if got := c.TooBig(t.Context(), runs); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q once", got, want)
 	}
@@ -134,8 +137,10 @@ func TestAWebhookThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	srv.Refuse(func(q apitest.Request) (int, string) {
 		if q.Verb == "create" && q.Path == runsAt && asked.Add(1) <= 2 {
-			return http.StatusInternalServerError, `Internal error occurred: failed calling webhook "webhook.pipeline.tekton.dev": failed to call webhook: ` +
-				`Post "https://tekton-pipelines-webhook.tekton-pipelines.svc:443/defaulting?timeout=10s": context deadline exceeded`
+			return http.StatusInternalServerError,
+				`Internal error occurred: failed calling webhook "webhook.pipeline.tekton.dev": failed to call webhook: ` +
+					`Post "https://tekton-pipelines-webhook.tekton-pipelines.svc:443/defaulting?timeout=10s": context deadline ` +
+					`exceeded`
 		}
 		return 0, ""
 	})
@@ -158,7 +163,8 @@ func TestARefusalLeavesNothing(t *testing.T) {
 	if strings.Contains(err.Error(), "webhook") || !apierrors.IsBadRequest(err) {
 		t.Errorf("%v: it speaks of its webhook, or is no answer of the server any more", err)
 	}
-	for _, path := range []string{mapsAt, runsAt, "/apis/tekton.dev/v1/namespaces/bench/tasks", "/apis/tekton.dev/v1/namespaces/bench/pipelines"} {
+	for _, path := range []string{mapsAt, runsAt, "/apis/tekton.dev/v1/namespaces/bench/tasks",
+		"/apis/tekton.dev/v1/namespaces/bench/pipelines"} {
 		if left := srv.List(path + "/"); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
@@ -201,7 +207,8 @@ func TestAgainIsWhatWasAskedForAndNothingOfWhatBecameOfIt(t *testing.T) {
 		meta := o["metadata"].(apitest.Object)
 		meta["annotations"].(apitest.Object)[contract.AnnotationReleased] = "2026-01-01T00:00:00Z"
 		meta["labels"].(apitest.Object)["tekton.dev/pipeline"] = "p"
-		meta["labels"].(apitest.Object)[contract.LabelRun], meta["labels"].(apitest.Object)[contract.LabelAttempt] = "demo-1", "1"
+		meta["labels"].(apitest.Object)[contract.LabelRun], meta["labels"].(apitest.Object)[contract.LabelAttempt] = "demo-1",
+			"1"
 		meta["finalizers"] = []any{contract.Finalizer}
 		delete(o["spec"].(apitest.Object), "status")
 	})
@@ -215,7 +222,8 @@ func TestAgainIsWhatWasAskedForAndNothingOfWhatBecameOfIt(t *testing.T) {
 	pr := srv.Get(runsAt + "/demo-1-2")
 	meta := pr["metadata"].(apitest.Object)
 	labels := meta["labels"].(apitest.Object)
-	if labels[contract.LabelRun] != nil || labels[contract.LabelAttempt] != nil || labels["tekton.dev/pipeline"] != nil || meta["finalizers"] != nil ||
+	if labels[contract.LabelRun] != nil || labels[contract.LabelAttempt] != nil || labels["tekton.dev/pipeline"] != nil ||
+		meta["finalizers"] != nil ||
 		meta["annotations"].(apitest.Object)[contract.AnnotationReleased] != nil {
 		t.Errorf("metadata %v", meta)
 	}

@@ -74,8 +74,9 @@ func fill(task *local.Task, tr *tektonv1.TaskRun) {
 	for _, r := range tr.Status.Results {
 		task.Results[r.Name] = r.Value
 	}
-	run := local.TaskRun{Name: tr.Name, State: task.State, Reason: task.Reason, Started: task.Started, Finished: task.Finished,
-		Retries: len(tr.Status.RetriesStatus), Results: task.Results}
+	run := local.TaskRun{Name: tr.Name, State: task.State, Reason: task.Reason, Started: task.Started,
+		Finished: task.Finished,
+		Retries:  len(tr.Status.RetriesStatus), Results: task.Results}
 	for _, st := range tr.Status.Steps {
 		run.Steps = append(run.Steps, stepStatus(st))
 	}
@@ -211,6 +212,7 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 
 // isBlocked tells what a person has to mend from the stations every pod passes.
 func isBlocked(message string) bool {
-	return slices.ContainsFunc([]string{"nodes are available", "Unschedulable", "ImagePull", "ErrImage", "InvalidImage", "CreateContainer", "exceeded quota",
+	return slices.ContainsFunc([]string{"nodes are available", "Unschedulable", "ImagePull", "ErrImage", "InvalidImage",
+		"CreateContainer", "exceeded quota",
 		"not found", "forbidden"}, func(sign string) bool { return strings.Contains(message, sign) })
 }

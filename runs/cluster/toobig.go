@@ -38,7 +38,9 @@ func (c *Cluster) TooBig(ctx context.Context, runs []*Run) []string {
 			if want.Cmp(have) <= 0 {
 				continue
 			}
-			text := fmt.Sprintf("queue %q has %s %s in total, but the run requests %s; until the quota is raised, other runs may pass it", queue, have.String(), name, want.String())
+			text := fmt.Sprintf(
+				"queue %q has %s %s in total, but the run requests %s; until the quota is raised, other runs may pass it", queue,
+				have.String(), name, want.String())
 			if !slices.Contains(out, text) {
 				out = append(out, text)
 			}

@@ -29,7 +29,8 @@ func viewsOf(runs []*Run) []*view {
 		i := slices.IndexFunc(all, func(v *view) bool { return v.namespace == r.Namespace })
 		if i < 0 {
 			i = len(all)
-			all = append(all, &view{namespace: r.Namespace, attempts: map[string]tektonv1.PipelineRun{}, taskRuns: map[string]tektonv1.TaskRun{}})
+			all = append(all, &view{namespace: r.Namespace, attempts: map[string]tektonv1.PipelineRun{},
+				taskRuns: map[string]tektonv1.TaskRun{}})
 		}
 		v := all[i]
 		v.ids = append(v.ids, r.ID)

@@ -19,8 +19,10 @@ func TestOverrides(t *testing.T) {
 		{"one", "load.duration=2s", []string{"load.duration=2s"}},
 		{"one a line, with a remark", "a.b=1\n# faster\n c=2 \r\n", []string{"a.b=1", "c=2"}},
 		{"several on the one line of a form", "a.b=1 c=two words d=3", []string{"a.b=1", "c=two words", "d=3"}},
-		{"paths with an index and with a quoted key", `a=1 load.stages[1].rate=20 runtime.node_selector["a.b/c d"]=x e=2`, []string{"a=1", "load.stages[1].rate=20", `runtime.node_selector["a.b/c d"]=x`, "e=2"}},
-		{"brackets hold together", `load.stages=[{rate: 10, duration: 2s}, {rate: 20 }] name=x`, []string{`load.stages=[{rate: 10, duration: 2s}, {rate: 20 }]`, "name=x"}},
+		{"paths with an index and with a quoted key", `a=1 load.stages[1].rate=20 runtime.node_selector["a.b/c d"]=x e=2`,
+			[]string{"a=1", "load.stages[1].rate=20", `runtime.node_selector["a.b/c d"]=x`, "e=2"}},
+		{"brackets hold together", `load.stages=[{rate: 10, duration: 2s}, {rate: 20 }] name=x`,
+			[]string{`load.stages=[{rate: 10, duration: 2s}, {rate: 20 }]`, "name=x"}},
 		{"quotes hold together", `args="--a b=c" d='x e=1' f=2`, []string{`args="--a b=c"`, `d='x e=1'`, "f=2"}},
 		{"a flag is no path", `args=--foo --bar=1`, []string{`args=--foo --bar=1`}},
 	} {
@@ -37,12 +39,14 @@ func TestRead(t *testing.T) {
 		want   []string // parts of the error
 	}{
 		{"a text", map[string]string{"experiment": "kind: Experiment"}, nil},
-		{"a file in a repository", map[string]string{"git-url": "https://example.com/x", "path": "a.yaml profiles", "trusted-only": "true", "wait": "false"}, nil},
+		{"a file in a repository", map[string]string{"git-url": "https://example.com/x", "path": "a.yaml profiles",
+			"trusted-only": "true", "wait": "false"}, nil},
 		{"nothing", nil, []string{`pass its text as param "experiment"`, `"git-url" and "path"`}},
 		{"both", map[string]string{"experiment": "x", "git-url": "y"}, []string{"exclude each other"}},
 		{"no path", map[string]string{"git-url": "https://example.com/x"}, []string{`param "path" is empty`}},
 		{"several at once", map[string]string{"wait": "maybe", "trusted-only": "perhaps"},
-			[]string{`param "wait": want true or false, found "maybe"`, `param "trusted-only": want true or false, found "perhaps"`, "no experiment is given"}},
+			[]string{`param "wait": want true or false, found "maybe"`,
+				`param "trusted-only": want true or false, found "perhaps"`, "no experiment is given"}},
 	} {
 		r, err := Read(row.params)
 		if (err != nil) != (row.want != nil) {
@@ -63,7 +67,8 @@ func TestNamesAreTheSameForTheSamePipelineRun(t *testing.T) {
 	made := time.Date(2026, 11, 22, 4, 5, 6, 0, time.UTC)
 	a, b, other := Names("u", made), Names("u", made), Names("v", made)
 	first := a("demo")
-	if first != b("demo") || first == a("demo") || first == other("demo") || !strings.HasPrefix(first, "demo-20261122-040506-") || len(first) != len("demo-20261122-040506-abcde") {
+	if first != b("demo") || first == a("demo") || first == other("demo") ||
+		!strings.HasPrefix(first, "demo-20261122-040506-") || len(first) != len("demo-20261122-040506-abcde") {
 		t.Errorf("got %q", first)
 	}
 }
@@ -86,7 +91,8 @@ func TestResultsFitIntoATerminationMessage(t *testing.T) {
 	}
 	var names, hashes []string
 	for n := range 256 {
-		names, hashes = append(names, fmt.Sprintf("experiment-of-a-long-name-20261122-040506-%05d", n)), append(hashes, strings.Repeat("a", 64))
+		names, hashes = append(names, fmt.Sprintf("experiment-of-a-long-name-20261122-040506-%05d", n)),
+			append(hashes, strings.Repeat("a", 64))
 	}
 	if err := r.Begin(names, hashes); err != nil {
 		t.Fatal(err)

@@ -48,9 +48,10 @@ func Read(params map[string]string) (Request, error) {
 		problems = append(problems, fmt.Errorf("params %q and %q exclude each other: the experiment comes from one of them",
 			contract.ParamExperiment, contract.ParamGitURL))
 	case url == "" && !hasText:
-		problems = append(problems, fmt.Errorf("no experiment is given: pass its text as param %q, or the repository with its file as "+
-			"%q and %q",
-			contract.ParamExperiment, contract.ParamGitURL, contract.ParamPath))
+		problems = append(problems,
+			fmt.Errorf("no experiment is given: pass its text as param %q, or the repository with its file as "+
+				"%q and %q",
+				contract.ParamExperiment, contract.ParamGitURL, contract.ParamPath))
 	case url != "":
 		r.Git = &gitsource.Source{URL: url, Revision: strings.TrimSpace(params[contract.ParamRevision]),
 			Paths: strings.Fields(params[contract.ParamPath]), TrustedOnly: trusted}

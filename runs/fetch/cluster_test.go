@@ -36,12 +36,14 @@ func newCluster(t *testing.T, dir string) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	c := &cluster{Server: apitest.New(t, "bench"), t: t, pod: ready, fault: func(http.ResponseWriter, *http.Request) bool { return false }}
+	c := &cluster{Server: apitest.New(t, "bench"), t: t, pod: ready,
+		fault: func(http.ResponseWriter, *http.Request) bool { return false }}
 	c.ServeRuns()
 	c.OnCreate(c.node)
 	c.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
-		c.requests = append(c.requests, strings.TrimPrefix(r.URL.Path, "/bench/bflow-results-abcde:8080")+" "+r.Header.Get("Range"))
+		c.requests = append(c.requests, strings.TrimPrefix(r.URL.Path, "/bench/bflow-results-abcde:8080")+" "+
+			r.Header.Get("Range"))
 		c.mu.Unlock()
 		if !c.fault(w, r) {
 			http.StripPrefix("/bench/bflow-results-abcde:8080", results.Guarded(root, c.sum(), false, func() {})).ServeHTTP(w, r)

@@ -17,9 +17,10 @@ import (
 
 // Options are what a transfer depends on beside the run. The zero value is ready to use.
 type Options struct {
-	Only     func(path string) bool          // files to bring; nil = all
-	Image    string                          // of the pod; "" = the image of task collect of the run
-	Progress func(done, total int64)         // bytes of the files to bring, told after every piece; may be called side by side
+	Only  func(path string) bool // files to bring; nil = all
+	Image string                 // of the pod; "" = the image of task collect of the run
+	// bytes of the files to bring, told after every piece; may be called side by side
+	Progress func(done, total int64)
 	Ready    time.Duration                   // how long the pod may take to start; 0 = two minutes
 	piece    int64                           // bytes of one request; 0 = that of transfer
 	pause    func(attempt int) time.Duration // before a request is tried again; nil = doubling from a quarter of a second
@@ -47,7 +48,8 @@ func (o Options) Run(ctx context.Context, api *kube.Client, namespace, run, dir 
 	if err != nil {
 		return fmt.Errorf("looking for the results of run %q: %w", run, err)
 	}
-	if err := checksums.Retract(dir); err != nil { // what an earlier call has brought may be of files that have changed since
+	if err := checksums.Retract(dir); err != nil {
+		// what an earlier call has brought may be of files that have changed since
 		return err
 	}
 	token := rand.Text() // of this transfer alone
@@ -76,5 +78,6 @@ func (o Options) transfer(ctx context.Context, c *client, pod *corev1.Pod, token
 	if only != nil {
 		only = func(path string) bool { return path == contract.FileChecksums || o.Only(path) }
 	}
-	return transfer.Fetch(ctx, c.proxy(pod, token), dir, transfer.Options{Only: only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
+	return transfer.Fetch(ctx, c.proxy(pod, token), dir,
+		transfer.Options{Only: only, Progress: o.Progress, Piece: o.piece, Again: transfer.Tries(tries, o.pause)})
 }

@@ -141,7 +141,9 @@ func TestAFileThatHasChangedOnItsVolumeIsNamed(t *testing.T) {
 		only func(string) bool
 		want string // part of the error, "" = none
 	}{
-		{"all files", nil, `"report.json" has 2 bytes and not the 7 that it had when the run ended; bring it back from a copy or measure again`},
+		{"all files", nil,
+			`"report.json" has 2 bytes and not the 7 that it had when the run ended; bring it back from a copy or measure ` +
+				`again`},
 		{"this file alone", is("report.json"), `"report.json" has 2 bytes`},
 		{"another file alone", is(large), ""},
 	} {
@@ -160,7 +162,8 @@ func TestAFileThatHasChangedOnItsVolumeIsNamed(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "report.json"), []byte("{}"))
 			err := o.Run(t.Context(), c.api(), "bench", "r", to)
-			if row.want == "" && err != nil || row.want != "" && (step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.want)) {
+			if row.want == "" && err != nil || row.want != "" &&
+				(step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("exit code %d: %v, want %q", step.Code(err), err, row.want)
 			}
 			if diff := cmp.Diff(2, len(c.deleted())); diff != "" {
@@ -235,7 +238,8 @@ func TestATransferGoesOnWhereItStopped(t *testing.T) {
 	}
 	same(t, want, tree(t, to))
 	for _, r := range c.requests {
-		if strings.HasPrefix(r, "/files/"+large) && !strings.Contains(r, "bytes=63000-") && !strings.Contains(r, "bytes=7") && !strings.Contains(r, "bytes=8") && !strings.Contains(r, "bytes=9") {
+		if strings.HasPrefix(r, "/files/"+large) && !strings.Contains(r, "bytes=63000-") && !strings.Contains(r, "bytes=7") &&
+			!strings.Contains(r, "bytes=8") && !strings.Contains(r, "bytes=9") {
 			t.Errorf("asked again for what had come: %s", r)
 		}
 	}
@@ -288,14 +292,19 @@ func TestThePod(t *testing.T) {
 	}
 	pod := c.created[0]
 	got := map[string]any{
-		"claim": pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName, "owner": pod.OwnerReferences[0].Name, "account": pod.Spec.ServiceAccountName,
-		"image": pod.Spec.Containers[0].Image, "read-only": pod.Spec.Containers[0].VolumeMounts[0].ReadOnly, "subpath": pod.Spec.Containers[0].VolumeMounts[0].SubPath,
-		"token": *pod.Spec.AutomountServiceAccountToken, "group": *pod.Spec.SecurityContext.FSGroup, "pool": pod.Spec.NodeSelector["pool"], "release": pod.Labels["bflow.dev/release"],
+		"claim": pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName, "owner": pod.OwnerReferences[0].Name,
+		"account": pod.Spec.ServiceAccountName,
+		"image":   pod.Spec.Containers[0].Image, "read-only": pod.Spec.Containers[0].VolumeMounts[0].ReadOnly,
+		"subpath": pod.Spec.Containers[0].VolumeMounts[0].SubPath,
+		"token":   *pod.Spec.AutomountServiceAccountToken, "group": *pod.Spec.SecurityContext.FSGroup,
+		"pool": pod.Spec.NodeSelector["pool"], "release": pod.Labels["bflow.dev/release"],
 		"args": strings.Join(pod.Spec.Containers[0].Args[:4], " "),
 	}
 	want := map[string]any{
-		"claim": "pvc-2", "owner": "r-a2", "account": "bflow-load", "image": "reg.example/collect@sha256:1", "read-only": true, "subpath": "sub",
-		"token": false, "group": int64(65532), "pool": "cpu", "release": "", "args": "serve --run-dir=/results --listen=:8080 --idle=5m",
+		"claim": "pvc-2", "owner": "r-a2", "account": "bflow-load", "image": "reg.example/collect@sha256:1",
+		"read-only": true, "subpath": "sub",
+		"token": false, "group": int64(65532), "pool": "cpu", "release": "",
+		"args": "serve --run-dir=/results --listen=:8080 --idle=5m",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
@@ -361,14 +370,18 @@ func TestWhyThereIsNothingToFetch(t *testing.T) {
 		{"an image that cannot be pulled", "ImagePullBackOff: not found", func(c *cluster) {
 			c.addRun("r", true)
 			c.pod = func(p *corev1.Pod) {
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "not found"}}}}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{
+					{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff",
+						Message: "not found"}}}}
 			}
 		}},
 		{"a server that ends at once", "it ended: Error, exit code 1 no such folder", func(c *cluster) {
 			c.addRun("r", true)
 			c.pod = func(p *corev1.Pod) {
 				p.Status.Phase = corev1.PodFailed
-				p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, Message: "no such folder"}}}}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{
+					{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1,
+						Message: "no such folder"}}}}
 			}
 		}},
 	} {
@@ -391,7 +404,8 @@ func TestImageOfARunThatHasNotCollected(t *testing.T) {
 	c.addRun("r", true)
 	c.Remove(taskRuns + "r-collect")
 	c.put("/api/v1/namespaces/bench/configmaps/plan-1",
-		`{"data":{"plan.json":"{\"apiVersion\":\"benchflow.io/v1alpha1\",\"kind\":\"RunPlan\",\"images\":{\"collect\":\"reg.example/pinned\"}}"}}`)
+		`{"data":{"plan.json":"{\"apiVersion\":\"benchflow.io/v1alpha1\",\"kind\":\"RunPlan\",`+
+			`\"images\":{\"collect\":\"reg.example/pinned\"}}"}}`)
 	if err := quick.Run(t.Context(), c.api(), "bench", "r", t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +415,8 @@ func TestImageOfARunThatHasNotCollected(t *testing.T) {
 }
 
 func TestImageOfARunThatWasCollectedElsewhere(t *testing.T) {
-	task := &tektonv1.TaskSpec{Steps: []tektonv1.Step{{Image: "reg.example/provision", Args: []string{"exec", "--image=x", "--files-image=reg.example/collect", "--"}}}}
+	task := &tektonv1.TaskSpec{Steps: []tektonv1.Step{
+		{Image: "reg.example/provision", Args: []string{"exec", "--image=x", "--files-image=reg.example/collect", "--"}}}}
 	if image := firstImage(task); image != "reg.example/collect" {
 		t.Errorf("got %q", image)
 	}

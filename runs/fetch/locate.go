@@ -125,7 +125,8 @@ func (c *client) image(ctx context.Context, pr *tektonv1.PipelineRun, taskRuns [
 	if task != "" {
 		return task, nil
 	}
-	return "", errors.Join(errors.New("neither the run, its plan nor its tasks name the image of task collect"), planErr, taskErr)
+	return "", errors.Join(errors.New("neither the run, its plan nor its tasks name the image of task collect"), planErr,
+		taskErr)
 }
 
 // firstImage is that of the task's step, or of what the step launches on another cluster.

@@ -34,7 +34,8 @@ func makePod(p *place, token string) *corev1.Pod {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: "bflow-results-", Namespace: p.owner.Namespace,
-			Labels: map[string]string{contract.LabelRun: p.run, contract.LabelRole: role, contract.LabelManagedBy: contract.ManagedBy},
+			Labels: map[string]string{contract.LabelRun: p.run, contract.LabelRole: role,
+				contract.LabelManagedBy: contract.ManagedBy},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: p.owner.Name, UID: p.owner.UID, // gone with the run
 			}},
@@ -42,15 +43,18 @@ func makePod(p *place, token string) *corev1.Pod {
 		Spec: corev1.PodSpec{
 			ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 			RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &life, TerminationGracePeriodSeconds: new(int64(1)),
-			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-			Containers:      []corev1.Container{container(p, token)},
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes,
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{container(p, token)},
 			Volumes: []corev1.Volume{{Name: "run", VolumeSource: corev1.VolumeSource{
-				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.claim}, // the mount is read-only: a read-only claim needs a class that can
+				// the mount is read-only: a read-only claim needs a class that can
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: p.claim},
 			}}},
 		},
 	}
 	if t := p.owner.Spec.TaskRunTemplate.PodTemplate; t != nil {
-		pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.ImagePullSecrets = t.NodeSelector, t.Tolerations, t.ImagePullSecrets
+		pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.ImagePullSecrets = t.NodeSelector, t.Tolerations,
+			t.ImagePullSecrets
 		if s := t.SecurityContext; s != nil {
 			pod.Spec.SecurityContext.FSGroup, pod.Spec.SecurityContext.FSGroupChangePolicy = s.FSGroup, s.FSGroupChangePolicy
 		}
@@ -60,7 +64,8 @@ func makePod(p *place, token string) *corev1.Pod {
 
 func container(p *place, token string) corev1.Container {
 	no, yes := false, true
-	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"),
+		corev1.ResourceMemory: resource.MustParse("64Mi")}
 	return corev1.Container{
 		Name: role, Image: p.image, Command: []string{"/" + contract.Collect},
 		Args: []string{results.Subcommand, "--run-dir=" + mount, fmt.Sprintf("--listen=:%d", port), "--idle=" + idle,
@@ -70,11 +75,13 @@ func container(p *place, token string) corev1.Container {
 			corev1.ResourceMemory: resource.MustParse("256Mi"), // the page cache of what is served is not counted as used
 		}},
 		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: mount, SubPath: p.subPath, ReadOnly: true}},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: results.PathHealth, Port: intstr.FromInt32(port)}},
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: results.PathHealth,
+				Port: intstr.FromInt32(port)}},
 			PeriodSeconds: 1,
 		},
 	}

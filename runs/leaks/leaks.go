@@ -81,7 +81,8 @@ func clean(ctx context.Context, hub gc.Hub, t way, o Options) ([]Leak, error) {
 	leaks, err := hub.Find(ctx, t.client, t.name, o.Namespaces)
 	deleted := map[string]bool{}
 	if !o.DryRun {
-		err = errors.Join(err, gc.DeleteLeaks(ctx, t.client, leaks, func(o gc.Object) { deleted[o.Namespace+"/"+o.String()] = true }))
+		err = errors.Join(err, gc.DeleteLeaks(ctx, t.client, leaks,
+			func(o gc.Object) { deleted[o.Namespace+"/"+o.String()] = true }))
 	}
 	var out []Leak
 	for _, l := range leaks {
@@ -108,7 +109,9 @@ func ways(ctx context.Context, hub client.Client, names []string) ([]way, error)
 	var secrets corev1.SecretList
 	err := hub.List(ctx, &secrets, client.InNamespace(contract.NamespaceSystem), client.HasLabels{contract.LabelTarget})
 	if err != nil {
-		err = fmt.Errorf("reading the credentials of targets: %w; without them only --target %s can be searched; bflow-controller searches the others itself",
+		err = fmt.Errorf(
+			"reading the credentials of targets: %w; without them only --target %s can be searched; bflow-controller "+
+				"searches the others itself",
 			err, contract.TargetLocal)
 		if len(names) > 0 {
 			return nil, err
@@ -169,9 +172,11 @@ func identity(ctx context.Context, hub client.Client, namespaces []string) (stri
 	}
 	for _, namespace := range namespaces {
 		hubFacts := &corev1.ConfigMap{}
-		if hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: contract.ConfigMapHub}, hubFacts) == nil && hubFacts.Data[contract.HubKey] != "" {
+		if hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: contract.ConfigMapHub}, hubFacts) == nil &&
+			hubFacts.Data[contract.HubKey] != "" {
 			return hubFacts.Data[contract.HubKey], nil
 		}
 	}
-	return "", fmt.Errorf("reading the identity of the hub: %w; give a namespace for runs with --namespace, which has it too", err)
+	return "",
+		fmt.Errorf("reading the identity of the hub: %w; give a namespace for runs with --namespace, which has it too", err)
 }

@@ -65,13 +65,15 @@ func TearDown(ctx context.Context, cfg *kube.Config, run Orphan, clk clock.Clock
 // endTasks deletes the tasks of the run: Tekton does nothing more for one that is deleted, and its tasks would go on.
 func endTasks(ctx context.Context, hub client.Client, run Orphan, clk clock.Clock) error {
 	for _, attempt := range run.Attempts {
-		of := []client.ListOption{client.InNamespace(run.Namespace), client.MatchingLabels{pipeline.PipelineRunLabelKey: attempt}}
+		of := []client.ListOption{client.InNamespace(run.Namespace),
+			client.MatchingLabels{pipeline.PipelineRunLabelKey: attempt}}
 		var tasks tektonv1.TaskRunList
 		if err := hub.List(ctx, &tasks, of...); err != nil {
 			return err
 		}
 		for i := range tasks.Items {
-			if err := client.IgnoreNotFound(hub.Delete(ctx, &tasks.Items[i], client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
+			if err := client.IgnoreNotFound(hub.Delete(ctx, &tasks.Items[i],
+				client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,8 @@ func endTokens(ctx context.Context, at way, run Orphan) error {
 // endMetrics deletes what the tokens of the run for its Prometheus are bound to. The one beside it goes with the run.
 func endMetrics(ctx context.Context, hub client.Client, run Orphan) error {
 	for _, uid := range run.UIDs {
-		bond := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.MetricsBond(uid)}}
+		bond := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem,
+			Name: contract.MetricsBond(uid)}}
 		if err := client.IgnoreNotFound(hub.Delete(ctx, bond)); err != nil {
 			return err
 		}

@@ -24,11 +24,15 @@ func orphan(hub, target *apitest.Server) leaks.Orphan {
 	hub.Put(bonds+contract.MetricsBond("u"), apitest.Object{})
 	hub.Put(bonds+contract.MetricsBond("another"), apitest.Object{})
 	hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/of-r", apitest.Object{"metadata": apitest.Object{
-		"finalizers": []any{"kueue.x-k8s.io/resource-in-use", "example.com/other"}, "ownerReferences": []any{apitest.Object{"kind": "PipelineRun", "name": "r"}}}})
-	hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/of-another", apitest.Object{"metadata": apitest.Object{
-		"finalizers": []any{"kueue.x-k8s.io/resource-in-use"}, "ownerReferences": []any{apitest.Object{"kind": "PipelineRun", "name": "another"}}}})
+		"finalizers":      []any{"kueue.x-k8s.io/resource-in-use", "example.com/other"},
+		"ownerReferences": []any{apitest.Object{"kind": "PipelineRun", "name": "r"}}}})
+	hub.Put("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/of-another",
+		apitest.Object{"metadata": apitest.Object{
+			"finalizers":      []any{"kueue.x-k8s.io/resource-in-use"},
+			"ownerReferences": []any{apitest.Object{"kind": "PipelineRun", "name": "another"}}}})
 	engine := func(hub, run string) apitest.Object {
-		return apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{contract.LabelHub: hub, contract.LabelRun: run, contract.LabelRelease: "x"}}}
+		return apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{contract.LabelHub: hub,
+			contract.LabelRun: run, contract.LabelRelease: "x"}}}
 	}
 	target.Put("/apis/apps/v1/namespaces/bench/deployments/sim-r", engine("hub-a", "r"))
 	target.Put("/apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub", engine("hub-b", "r"))
@@ -36,12 +40,14 @@ func orphan(hub, target *apitest.Server) leaks.Orphan {
 	for _, uid := range []string{"u", "another"} {
 		target.Put("/api/v1/namespaces/bench/secrets/"+contract.GrantSecret(uid), apitest.Object{})
 	}
-	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}, UIDs: []string{"u"}, Metrics: true}
+	return leaks.Orphan{Namespace: "bench", ID: "r", Target: "lab", Attempts: []string{"r"}, UIDs: []string{"u"},
+		Metrics: true}
 }
 
 func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
 	hub, target := lab(t)
-	if unverified := leaks.TearDown(t.Context(), hub.Config(), orphan(hub, target), clock.RealClock{}); len(unverified) > 0 {
+	if unverified := leaks.TearDown(t.Context(), hub.Config(), orphan(hub, target),
+		clock.RealClock{}); len(unverified) > 0 {
 		t.Errorf("could not verify %q", unverified)
 	}
 	for _, path := range []string{"/apis/tekton.dev/v1/namespaces/bench/taskruns/", "/api/v1/namespaces/bench/secrets/"} {
@@ -49,17 +55,21 @@ func TestAnOrphanIsTakenDownAndNothingElse(t *testing.T) {
 			t.Errorf("left on the hub: %q", left)
 		}
 	}
-	if left := hub.List(bonds + "bflow-metrics-"); len(left) != 1 || !strings.HasSuffix(left[0], contract.MetricsBond("another")) {
+	if left := hub.List(bonds + "bflow-metrics-"); len(left) != 1 ||
+		!strings.HasSuffix(left[0], contract.MetricsBond("another")) {
 		t.Errorf("what tokens for Prometheus are bound to: %q", left)
 	}
-	if left := strings.Join(target.List("/apis/apps/v1/namespaces/bench/deployments/"), " "); !strings.HasSuffix(left, "sim-another /apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub") {
+	if left := strings.Join(target.List("/apis/apps/v1/namespaces/bench/deployments/"), " "); !strings.HasSuffix(left,
+		"sim-another /apis/apps/v1/namespaces/bench/deployments/sim-of-another-hub") {
 		t.Errorf("left on the target: %s", left)
 	}
-	if left := target.List("/api/v1/namespaces/bench/secrets/"); len(left) != 1 || !strings.HasSuffix(left[0], contract.GrantSecret("another")) {
+	if left := target.List("/api/v1/namespaces/bench/secrets/"); len(left) != 1 ||
+		!strings.HasSuffix(left[0], contract.GrantSecret("another")) {
 		t.Errorf("what tokens are bound to there: %q", left)
 	}
 	for name, want := range map[string]int{"of-r": 1, "of-another": 1} {
-		finalizers := hub.Get("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/" + name)["metadata"].(apitest.Object)["finalizers"].([]any)
+		finalizers := hub.Get("/apis/kueue.x-k8s.io/v1beta2/namespaces/bench/workloads/" +
+			name)["metadata"].(apitest.Object)["finalizers"].([]any)
 		if len(finalizers) != want || name == "of-r" && finalizers[0] != "example.com/other" {
 			t.Errorf("Workload %s is held by %q", name, finalizers)
 		}
@@ -74,10 +84,12 @@ func TestWhatCannotBeVerifiedOfAnOrphanIsSaid(t *testing.T) {
 		want   string
 	}{
 		{name: "the target is away", down: true, want: `all its objects on target "lab" are deleted`},
-		{name: "the credentials of targets may not be read", refuse: forbid("secrets"), want: `all its objects on target "lab" are deleted: reading the credentials of targets`},
+		{name: "the credentials of targets may not be read", refuse: forbid("secrets"),
+			want: `all its objects on target "lab" are deleted: reading the credentials of targets`},
 		{name: "tasks may not be read", refuse: forbid("taskruns"), want: "its tasks have ended"},
 		{name: "Workloads may not be read", refuse: forbid("workloads"), want: "its quota is released"},
-		{name: "the identity of the hub may not be read", refuse: forbid("namespaces"), want: "reading the identity of the hub"},
+		{name: "the identity of the hub may not be read", refuse: forbid("namespaces"),
+			want: "reading the identity of the hub"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			hub, target := lab(t)
@@ -85,7 +97,8 @@ func TestWhatCannotBeVerifiedOfAnOrphanIsSaid(t *testing.T) {
 			hub.Refuse(row.refuse)
 			target.Down(row.down)
 			unverified := leaks.TearDown(t.Context(), hub.Config(), run, clock.RealClock{})
-			if said := strings.Join(unverified, "\n"); !strings.Contains(said, row.want) || strings.Contains(said, "secret-token") {
+			if said := strings.Join(unverified, "\n"); !strings.Contains(said, row.want) ||
+				strings.Contains(said, "secret-token") {
 				t.Errorf("said %q, want %q in it", said, row.want)
 			}
 		})

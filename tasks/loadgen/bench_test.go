@@ -65,7 +65,8 @@ func buildEngine(b *testing.B) string {
 // ttftError runs the load once. It returns the error in ms, false for a run that is void.
 func ttftError(b *testing.B, binary string) (float64, bool) {
 	b.Helper()
-	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 64, Duration: seconds(6), SkipFirst: runplan.Trim{Duration: seconds(1)}}
+	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 64,
+		Duration: seconds(6), SkipFirst: runplan.Trim{Duration: seconds(1)}}
 	stage.Ramp = seconds(0.36) // the length of a request: without it all 64 streams would tick at one moment
 	bb := newBench(b.TempDir(), stage)
 	bb.plan.Measurements[0].Data.Output = &runplan.Length{Shape: "fixed", Mean: 32}
@@ -93,7 +94,8 @@ func ttftError(b *testing.B, binary string) (float64, bool) {
 	p99 := report.Percentile(want, 99)
 	got := stages[0].Metrics["ttft"].Quantiles["p99"]
 	queue := findCheck(stages[0], "run_queue_share").Value
-	b.Logf("%d requests: reported p99 %.3f ms, true %.3f ms; engine lateness p99 %v, run queue %.1f %%", len(want), got, p99, late, 100*queue)
+	b.Logf("%d requests: reported p99 %.3f ms, true %.3f ms; engine lateness p99 %v, run queue %.1f %%", len(want), got,
+		p99, late, 100*queue)
 	return math.Abs(got - p99), late <= maxEngineLateness && queue <= maxRunQueueShare
 }
 
@@ -128,7 +130,8 @@ func trueTTFT(b *testing.B, path string, rows []report.Row) []float64 {
 // startEngine starts the engine and returns the URL that it prints.
 func startEngine(b *testing.B, binary, truth string) (url string, stop func()) {
 	b.Helper()
-	cmd := exec.Command(binary, "--port", "0", "--model", "sim", "--truth-log", truth, "--config-json", `{"ttft":"50ms","itl":"10ms"}`)
+	cmd := exec.Command(binary, "--port", "0", "--model", "sim", "--truth-log", truth, "--config-json",
+		`{"ttft":"50ms","itl":"10ms"}`)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

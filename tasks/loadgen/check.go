@@ -23,7 +23,8 @@ func check(m *runplan.Measurement, slo *runplan.SLO) error {
 			problems = append(problems, err)
 		}
 		if slo == nil || slo.Goodput == nil {
-			problems = append(problems, errors.New("load.search needs slo.goodput, which defines the requests that count as good"))
+			problems = append(problems,
+				errors.New("load.search needs slo.goodput, which defines the requests that count as good"))
 		}
 	}
 	if len(m.Stages) == 0 && m.Search == nil {

@@ -26,28 +26,32 @@ const (
 )
 
 // checks are those that the client can make of itself for one stage.
-func checks(in *record.Stage, r *report.StageResult, used self, m *runplan.Measurement, slo *runplan.SLO) []report.Check {
+func checks(in *record.Stage, r *report.StageResult, used self, m *runplan.Measurement,
+	slo *runplan.SLO) []report.Check {
 	var out []report.Check
 	add := adder(&out)
 	scheduleChecks(in, r, m.Data.Think.D(), add)
 	out = append(out, latenessChecks(r, verdict.Counted(slo, r))...)
 	out = append(out, causes(r, used)...)
 	if n := r.Counts.All; n > 0 {
-		add("connections_per_request", float64(used.conns.Churn)/float64(n), 0.01, reasonChurn, "the server closes connections that could be kept")
+		add("connections_per_request", float64(used.conns.Churn)/float64(n), 0.01, reasonChurn,
+			"the server closes connections that could be kept")
 	}
 	add("clock_drift_ms", float64(used.drift)/1e6, 1, reasonClock, "the wall clock was set during the stage")
 	tokenChecks(r, m.API.ExactOutput, add)
 	return append(out, findings(in, r)...)
 }
 
-// causes are why a client may be late. Where the stamps of the kernel tell how late it was they are findings: what it has
-// changed is judged by itself.
+// causes are why a client may be late. Where the stamps of the kernel tell how late it was they are findings: what it
+// has changed is judged by itself.
 func causes(r *report.StageResult, used self) []report.Check {
 	var out []report.Check
 	add := adder(&out)
 	wall := float64(r.DrainEndNS-r.StartNS) / 1e9
-	add("run_queue_share", used.longest.Seconds()/wall, 0.05, reasonClient, "load-gen waited for a processor: give it a core of its own")
-	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient, "load-gen used more than 80 % of its processors")
+	add("run_queue_share", used.longest.Seconds()/wall, 0.05, reasonClient,
+		"load-gen waited for a processor: give it a core of its own")
+	add("cpu_share", used.cpu.Seconds()/wall/used.limit, 0.8, reasonClient,
+		"load-gen used more than 80 % of its processors")
 	if used.throttled >= 0 {
 		add("throttled_share", used.throttled, 0.05, reasonClient, "the processor quota of load-gen throttled it")
 	}
@@ -97,7 +101,8 @@ func waitCheck(r *report.StageResult) (report.Check, bool) {
 	c.OK = c.Value <= c.Limit
 	if !c.OK {
 		c.Reason = reasonWait
-		c.Text = fmt.Sprintf("requests waited %.3g ms (p99) before they were sent: only latencies from the intended send show it", c.Value)
+		c.Text = fmt.Sprintf(
+			"requests waited %.3g ms (p99) before they were sent: only latencies from the intended send show it", c.Value)
 	}
 	return c, true
 }
@@ -110,10 +115,12 @@ const lateShare = 0.01
 // scheduleChecks compare what was sent with what should have been. A request that is sent late is in flight late: in a
 // closed loop that is load that was never there, in an open one load at another time.
 func scheduleChecks(in *record.Stage, r *report.StageResult, think time.Duration, add addCheck) {
-	if lag, e2e := r.Metrics["sched_lag"], r.Metrics["e2e"]; lag.N > 0 && e2e.N > 0 && (in.ClosedLoop() || lag.Mean > leastLag) {
+	if lag, e2e := r.Metrics["sched_lag"], r.Metrics["e2e"]; lag.N > 0 && e2e.N > 0 &&
+		(in.ClosedLoop() || lag.Mean > leastLag) {
 		share := lag.Mean / (lag.Mean + e2e.Mean + think.Seconds()*1000)
 		add("late_send_share", share, lateShare, reasonSchedule,
-			fmt.Sprintf("requests were sent %.3g ms late on average: so much of the load was missing, or came at another time", lag.Mean))
+			fmt.Sprintf("requests were sent %.3g ms late on average: so much of the load was missing, or came at another time",
+				lag.Mean))
 	}
 	offered := r.Rates["offered_rate"]
 	if offered > 0 && in.Plan.MaxInflight == 0 {
@@ -133,7 +140,8 @@ func latenessChecks(r *report.StageResult, counted []report.Number) []report.Che
 	read := report.Check{Name: "read_lateness", Limit: 1, OK: true}
 	sent := report.Check{Name: "send_lateness", Limit: 1, OK: true}
 	for _, s := range r.Shifts {
-		c, reason, why := &read, reasonClient, "answers were read late: give load-gen a core of its own, or divide the load among shards"
+		c, reason, why := &read, reasonClient,
+			"answers were read late: give load-gen a core of its own, or divide the load among shards"
 		if strings.HasSuffix(s.Metric, "_intended") {
 			c, reason, why = &sent, reasonSchedule, "requests were sent late"
 		}
@@ -159,16 +167,20 @@ func refusedRate(r *report.StageResult) float64 {
 
 // tokenChecks compare the tokens with what was asked.
 func tokenChecks(r *report.StageResult, exact bool, add addCheck) {
-	add("token_sources", float64(len(r.Tokens.Sources)), 1, reasonTokens, "tokens of some requests were counted by another rule")
+	add("token_sources", float64(len(r.Tokens.Sources)), 1, reasonTokens,
+		"tokens of some requests were counted by another rule")
 	ok := r.Counts.ByStatus[report.StatusOK]
 	if r.Tokens.Out > 0 {
-		add("hidden_token_share", float64(r.Tokens.Hidden)/float64(r.Tokens.Out), 0.01, reasonTokens, "the server counts tokens that it never sent")
+		add("hidden_token_share", float64(r.Tokens.Hidden)/float64(r.Tokens.Out), 0.01, reasonTokens,
+			"the server counts tokens that it never sent")
 	}
 	if exact && ok > 0 && r.Tokens.OutAsked > 0 {
-		add("inexact_length_share", 1-float64(r.Tokens.ExactLength)/float64(ok), 0.01, reasonTokens, "answers have not the length that was asked")
+		add("inexact_length_share", 1-float64(r.Tokens.ExactLength)/float64(ok), 0.01, reasonTokens,
+			"answers have not the length that was asked")
 	}
 	if asked, got := r.Tokens.InAsked, r.Tokens.InOfAsked; asked > 0 && got > 0 {
-		add("input_length_gap", math.Abs(float64(got)/float64(asked)-1), 0.02, reasonTokens, "prompts have not the length that was asked")
+		add("input_length_gap", math.Abs(float64(got)/float64(asked)-1), 0.02, reasonTokens,
+			"prompts have not the length that was asked")
 	}
 }
 
@@ -185,7 +197,8 @@ func trendCheck(in *record.Stage, r *report.StageResult) (report.Check, bool) {
 	first, last := mean(ys[:len(ys)/3]), mean(ys[len(ys)*2/3:])
 	if verdict.Rising(xs, ys, 0.95, 0.5) && last > 1.5*first+1 {
 		c.Value, c.OK, c.Reason = 1, false, reasonServer
-		c.Text = fmt.Sprintf("requests in flight rose from %.1f to %.1f: the server does not keep up with this rate", first, last)
+		c.Text = fmt.Sprintf("requests in flight rose from %.1f to %.1f: the server does not keep up with this rate", first,
+			last)
 	}
 	return c, true
 }

@@ -10,7 +10,8 @@ import (
 	"bflow.dev/bflow/tasks/loadgen/record"
 )
 
-// judge returns a stage with the checks of an open loop at so many requests per second, or of a closed one where that is 0.
+// judge returns a stage with the checks of an open loop at so many requests per second, or of a closed one where that
+// is 0.
 func judge(r *report.StageResult, rate float64, slo *runplan.SLO, used self) {
 	in := &record.Stage{Plan: runplan.Stage{Shape: runplan.ShapeOpen}, Rate: rate}
 	if rate == 0 {
@@ -53,14 +54,20 @@ func TestLatenessIsJudgedByTheNumbersThatItTouches(t *testing.T) {
 	}{
 		{name: "none", n: 2000},
 		{name: "a headline", n: 2000, shifts: []report.Shift{shift("ttft", "p99", 0.6)}, want: reasonClient},
-		{name: "a headline that is too small", n: 2000, shifts: []report.Shift{shift("itl", "p99", -0.6)}, want: reasonClient},
-		{name: "a number that nobody looks at", n: 2000, shifts: []report.Shift{shift("ttft", "p99_9", 3), shift("ttfb", "p50", 3), shift("e2e", "mean", 3)}},
+		{name: "a headline that is too small", n: 2000, shifts: []report.Shift{shift("itl", "p99", -0.6)},
+			want: reasonClient},
+		{name: "a number that nobody looks at", n: 2000, shifts: []report.Shift{shift("ttft", "p99_9", 3),
+			shift("ttfb", "p50", 3), shift("e2e", "mean", 3)}},
 		{name: "a quantile of too few requests", n: 200, shifts: []report.Shift{shift("ttft", "p99", 3)}},
 		{name: "the one that stands for it", n: 200, shifts: []report.Shift{shift("ttft", "p95", 3)}, want: reasonClient},
-		{name: "from the intended send, without an objective", n: 2000, shifts: []report.Shift{shift("ttft_intended", "p90", 3)}},
-		{name: "with an objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft_intended", "p90", 3)}, want: reasonSchedule},
-		{name: "of a late read, in the number behind an objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft", "p90", 3)}, want: reasonClient},
-		{name: "another than that of the objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft_intended", "p99", 3)}},
+		{name: "from the intended send, without an objective", n: 2000,
+			shifts: []report.Shift{shift("ttft_intended", "p90", 3)}},
+		{name: "with an objective", n: 2000, slo: gate, shifts: []report.Shift{shift("ttft_intended", "p90", 3)},
+			want: reasonSchedule},
+		{name: "of a late read, in the number behind an objective", n: 2000, slo: gate,
+			shifts: []report.Shift{shift("ttft", "p90", 3)}, want: reasonClient},
+		{name: "another than that of the objective", n: 2000, slo: gate,
+			shifts: []report.Shift{shift("ttft_intended", "p99", 3)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := &report.StageResult{Shifts: row.shifts, Metrics: map[string]report.Metric{}}

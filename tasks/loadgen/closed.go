@@ -42,7 +42,8 @@ func (c *closedShape) slotStart() int64 {
 }
 
 func (c *closedShape) prepare() bool {
-	if c.shard >= c.n || c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead && c.readyBytes > aheadBytes {
+	if c.shard >= c.n || c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead &&
+		c.readyBytes > aheadBytes {
 		return false
 	}
 	f := c.opened()

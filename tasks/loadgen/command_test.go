@@ -37,24 +37,40 @@ type spoken struct {
 func fiveTools() []spoken {
 	return []spoken{
 		{name: "GuideLLM 0.3 by its variables", wants: []string{"out/benchmarks.json"}, ok: 20, rows: 5,
-			env: []string{"GUIDELLM_TARGET=URL/v1", "GUIDELLM_RATE_TYPE=constant", "GUIDELLM_RATE=20", "GUIDELLM_MAX_SECONDS=1", "GUIDELLM_OUTPUT_SAMPLING=5",
-				"GUIDELLM_DATA=prompt_tokens=32,output_tokens=8", "GUIDELLM_OUTPUT_PATH=out", `GUIDELLM_OUTPUT_EXTRAS={"team":"search"}`}, holds: `"team": "search"`},
+			env: []string{"GUIDELLM_TARGET=URL/v1", "GUIDELLM_RATE_TYPE=constant", "GUIDELLM_RATE=20", "GUIDELLM_MAX_SECONDS=1",
+				"GUIDELLM_OUTPUT_SAMPLING=5",
+				"GUIDELLM_DATA=prompt_tokens=32,output_tokens=8", "GUIDELLM_OUTPUT_PATH=out",
+				`GUIDELLM_OUTPUT_EXTRAS={"team":"search"}`}, holds: `"team": "search"`},
 		{name: "GuideLLM 0.8 by its flags", wants: []string{"g/results.json", "g/results.yaml"}, ok: 12,
-			args: "guidellm run --backend kind=openai_http,target=URL --profile kind=concurrent,streams=3 --constraint kind=max_requests,count=12" +
-				" --data kind=synthetic_text,prompt_tokens=32,output_tokens=8 --output kind=json,path=g/results.json --output kind=yaml,path=g/results.yaml"},
-		{name: "inference-perf by its file", args: "inference-perf -c perf.yaml", wants: []string{"res/x-summary_lifecycle_metrics.json", "res/x-stage_0_lifecycle_metrics.json"},
-			ok: 20, files: map[string]string{"perf.yaml": "load: {type: constant, stages: [{rate: 20, duration: 1}]}\napi: {type: completion, streaming: true}\n" +
-				"server: {type: vllm, model_name: sim, base_url: 'URL', ignore_eos: true}\ndata:\n  type: random\n  input_distribution: {min: 32, max: 32, mean: 32, std_dev: 0}\n" +
-				"  output_distribution: {min: 8, max: 8, mean: 8, std_dev: 0}\nreport: {request_lifecycle: {summary: true, per_stage: true, percentiles: [50, 97, 99]}}\n" +
-				"storage: {local_storage: {path: res, report_file_prefix: x-}}\n"}, holds: `"p99"`, without: `"p90"`},
-		{name: "vllm bench serve by its flags", wants: []string{"v/r.json"}, ok: 20, holds: `"p97_ttft_ms"`, without: "p90_ttft_ms",
-			args: "vllm bench serve --base-url URL --model sim --dataset-name random --random-input-len 32 --random-output-len 8 --num-prompts 20 --request-rate 40" +
+			args: "guidellm run --backend kind=openai_http,target=URL --profile kind=concurrent,streams=3 --constraint " +
+				"kind=max_requests,count=12" +
+				" --data kind=synthetic_text,prompt_tokens=32,output_tokens=8 --output kind=json,path=g/results.json --output " +
+				"kind=yaml,path=g/results.yaml"},
+		{name: "inference-perf by its file", args: "inference-perf -c perf.yaml",
+			wants: []string{"res/x-summary_lifecycle_metrics.json", "res/x-stage_0_lifecycle_metrics.json"},
+			ok:    20,
+			files: map[string]string{
+				"perf.yaml": "load: {type: constant, stages: [{rate: 20, duration: 1}]}\napi: {type: completion, streaming: " +
+					"true}\n" +
+					"server: {type: vllm, model_name: sim, base_url: 'URL', ignore_eos: true}\ndata:\n  type: random\n  " +
+					"input_distribution: {min: 32, max: 32, mean: 32, std_dev: 0}\n" +
+					"  output_distribution: {min: 8, max: 8, mean: 8, std_dev: 0}\nreport: {request_lifecycle: {summary: true, " +
+					"per_stage: true, percentiles: [50, 97, 99]}}\n" +
+					"storage: {local_storage: {path: res, report_file_prefix: x-}}\n"}, holds: `"p99"`, without: `"p90"`},
+		{name: "vllm bench serve by its flags", wants: []string{"v/r.json"}, ok: 20, holds: `"p97_ttft_ms"`,
+			without: "p90_ttft_ms",
+			args: "vllm bench serve --base-url URL --model sim --dataset-name random --random-input-len 32 " +
+				"--random-output-len 8 --num-prompts 20 --request-rate 40" +
 				" --save-result --result-dir v --result-filename r.json --percentile-metrics ttft --metric-percentiles 50,97"},
-		{name: "aiperf profile by its flags", wants: []string{"art/mine_aiperf.json", "art/mine_aiperf.csv", "art/mine.jsonl"}, ok: 15,
-			args: "aiperf profile --model sim --url HOST --endpoint-type chat --streaming --concurrency 3 --request-count 15 --isl 32 --osl 8" +
+		{name: "aiperf profile by its flags", wants: []string{"art/mine_aiperf.json", "art/mine_aiperf.csv",
+			"art/mine.jsonl"}, ok: 15,
+			args: "aiperf profile --model sim --url HOST --endpoint-type chat --streaming --concurrency 3 --request-count " +
+				"15 --isl 32 --osl 8" +
 				" --output-artifact-dir art --profile-export-prefix mine"},
-		{name: "words that nobody knows, with --lenient", args: "--lenient guidellm benchmark --target URL --profile constant --rate 20 --max-seconds 1 --frobnicate 3" +
-			" --data prompt_tokens=32,output_tokens=8 --output-dir len --outputs json", wants: []string{"len/benchmarks.json"}, ok: 20, said: "warning: --frobnicate: unknown option"},
+		{name: "words that nobody knows, with --lenient",
+			args: "--lenient guidellm benchmark --target URL --profile constant --rate 20 --max-seconds 1 --frobnicate 3" +
+				" --data prompt_tokens=32,output_tokens=8 --output-dir len --outputs json", wants: []string{"len/benchmarks.json"},
+			ok: 20, said: "warning: --frobnicate: unknown option"},
 	}
 }
 
@@ -126,7 +142,8 @@ func (s spoken) checkFiles(t *testing.T, said string, truth func() []sim.Record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.holds != "" && !bytes.Contains(text, []byte(s.holds)) || s.without != "" && bytes.Contains(text, []byte(s.without)) {
+	if s.holds != "" && !bytes.Contains(text, []byte(s.holds)) || s.without != "" &&
+		bytes.Contains(text, []byte(s.without)) {
 		t.Errorf("%s does not hold %q, or holds %q:\n%.3000s", s.wants[0], s.holds, s.without, text)
 	}
 	docs, err := imports.Open(t.Context(), []string{filepath.Dir(s.wants[0])}, t.TempDir())
@@ -178,13 +195,18 @@ func TestWordsThatCannotBeFollowedAreUsageErrors(t *testing.T) {
 		code       int
 		want       []string
 	}{
-		{"words with slips, all of them named", "guidellm benchmark --target URL --max-secnds 3 --frobnicate 3" + load, contract.ExitUsage,
-			[]string{`--max-secnds: unknown option (did you mean "--max-seconds"?)`, "--frobnicate: unknown option", "2 of them cannot be followed"}},
+		{"words with slips, all of them named", "guidellm benchmark --target URL --max-secnds 3 --frobnicate 3" + load,
+			contract.ExitUsage,
+			[]string{`--max-secnds: unknown option (did you mean "--max-seconds"?)`, "--frobnicate: unknown option",
+				"2 of them cannot be followed"}},
 		{"no tool of that name", "guidelm benchmark" + load, contract.ExitUsage, []string{`unexpected "guidelm"`}},
-		{"nobody at the address, and no model", "guidellm benchmark --target http://127.0.0.1:1" + load, contract.ExitUnhealthy,
+		{"nobody at the address, and no model", "guidellm benchmark --target http://127.0.0.1:1" + load,
+			contract.ExitUnhealthy,
 			[]string{"asking http://127.0.0.1:1 which model it serves", "name a model, or check the address"}},
-		{"nobody at the address", "guidellm benchmark --target http://127.0.0.1:1 --model x" + load, contract.ExitFail, []string{"connection refused"}},
-		{"a run directory of another run", "--run-dir taken guidellm benchmark --target URL" + load, contract.ExitUsage, []string{"holds a run of another plan"}},
+		{"nobody at the address", "guidellm benchmark --target http://127.0.0.1:1 --model x" + load, contract.ExitFail,
+			[]string{"connection refused"}},
+		{"a run directory of another run", "--run-dir taken guidellm benchmark --target URL" + load, contract.ExitUsage,
+			[]string{"holds a run of another plan"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			env, args := spoken{args: s.args}.here(t, engine.URL())
@@ -226,7 +248,9 @@ func TestTheKeyOfTheWordsIsInNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	s := spoken{args: "aiperf profile --url HOST --model sim --endpoint-type chat --streaming --concurrency 1 --request-count 3 --isl 32 --osl 4 --api-key " + key}
+	s := spoken{
+		args: "aiperf profile --url HOST --model sim --endpoint-type chat --streaming --concurrency 1 --request-count 3 " +
+			"--isl 32 --osl 4 --api-key " + key}
 	env, args := s.here(t, engine.URL())
 	code, out, errs := command(t, env, args...)
 	if code != 0 || strings.Contains(out+errs, key) {
@@ -253,8 +277,10 @@ func TestTheSameWordsAgainKeepWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	s := spoken{args: "vllm bench serve --base-url URL --dataset-name random --random-input-len 32 --random-output-len 4 --num-prompts 3 --max-concurrency 1" +
-		" --save-result --append-result --result-filename r.json --disable-tqdm"}
+	s := spoken{
+		args: "vllm bench serve --base-url URL --dataset-name random --random-input-len 32 --random-output-len 4 " +
+			"--num-prompts 3 --max-concurrency 1" +
+			" --save-result --append-result --result-filename r.json --disable-tqdm"}
 	env, args := s.here(t, engine.URL())
 	env = append(env, contract.EnvRunDir+"=here")
 	for range 2 {
@@ -278,7 +304,9 @@ func TestAnInterruptedRunIsWrittenAsFarAsItCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	s := spoken{args: "guidellm benchmark --target URL --profile constant --rate 50 --max-seconds 3600 --data prompt_tokens=32,output_tokens=4 --outputs json"}
+	s := spoken{
+		args: "guidellm benchmark --target URL --profile constant --rate 50 --max-seconds 3600 --data " +
+			"prompt_tokens=32,output_tokens=4 --outputs json"}
 	env, args := s.here(t, engine.URL())
 	ctx, cancel := context.WithCancel(eventually.Context(t))
 	defer cancel()
@@ -287,7 +315,8 @@ func TestAnInterruptedRunIsWrittenAsFarAsItCame(t *testing.T) {
 		cancel()
 	}()
 	streams := step.Streams{Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }}
-	if code := step.Run(ctx, contract.LoadGen, Command(func() []string { return env }), streams, args); code != contract.ExitInterrupted {
+	if code := step.Run(ctx, contract.LoadGen, Command(func() []string { return env }), streams,
+		args); code != contract.ExitInterrupted {
 		t.Errorf("exit %d", code)
 	}
 	if _, err := os.Stat("benchmarks.json"); err != nil {

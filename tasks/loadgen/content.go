@@ -24,7 +24,9 @@ func (m *measurement) openContent(ctx context.Context) error {
 		}
 		rows := newTraceRows(t)
 		if rows.messages && !m.prompts.Messages() {
-			return fmt.Errorf("load.data.trace holds requests as lists of messages, which load.api.type %q does not take: use chat", m.plan.API.Type)
+			return fmt.Errorf(
+				"load.data.trace holds requests as lists of messages, which load.api.type %q does not take: use chat",
+				m.plan.API.Type)
 		}
 		m.trace, m.prompts.Rows = t, rows
 	case data.File != nil:
@@ -61,8 +63,8 @@ func (t *traceRows) Alone() bool { return t.alone }
 
 var _ prompt.Rows = (*traceRows)(nil)
 
-// Turn implements prompt.Rows. Blocks of a later play of the trace are other ones, as time would have made them: else the
-// server's cache would hold all of it.
+// Turn implements prompt.Rows. Blocks of a later play of the trace are other ones, as time would have made them: else
+// the server's cache would hold all of it.
 func (t *traceRows) Turn(session int64, turn int) (prompt.TurnSpec, bool) {
 	if session >= t.Sessions() {
 		return prompt.TurnSpec{}, false

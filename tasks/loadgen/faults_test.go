@@ -9,8 +9,8 @@ import (
 	"bflow.dev/bflow/sim"
 )
 
-// untilStalled is the timeout of a request whose answer stops after 26 ms: its half, in which tokens are to come, is long
-// enough for a busy host.
+// untilStalled is the timeout of a request whose answer stops after 26 ms: its half, in which tokens are to come, is
+// long enough for a busy host.
 const untilStalled = runplan.Duration(4 * time.Second)
 
 func TestFaultsBecomeStatusAndClass(t *testing.T) {
@@ -20,17 +20,27 @@ func TestFaultsBecomeStatusAndClass(t *testing.T) {
 		status string
 		class  string
 	}{
-		{name: "a 400 is a failure of class http_4xx", fault: runplan.FaultHTTP400, status: report.StatusFailed, class: report.ErrHTTP4xx},
-		{name: "a 429 has a class of its own", fault: runplan.FaultHTTP429, status: report.StatusFailed, class: report.ErrHTTP429},
-		{name: "a 500 is a failure of class http_5xx", fault: runplan.FaultHTTP500, status: report.StatusFailed, class: report.ErrHTTP5xx},
-		{name: "a 503 is a failure of class http_5xx", fault: runplan.FaultHTTP503, status: report.StatusFailed, class: report.ErrHTTP5xx},
+		{name: "a 400 is a failure of class http_4xx", fault: runplan.FaultHTTP400, status: report.StatusFailed,
+			class: report.ErrHTTP4xx},
+		{name: "a 429 has a class of its own", fault: runplan.FaultHTTP429, status: report.StatusFailed,
+			class: report.ErrHTTP429},
+		{name: "a 500 is a failure of class http_5xx", fault: runplan.FaultHTTP500, status: report.StatusFailed,
+			class: report.ErrHTTP5xx},
+		{name: "a 503 is a failure of class http_5xx", fault: runplan.FaultHTTP503, status: report.StatusFailed,
+			class: report.ErrHTTP5xx},
 		{name: "a 200 without a token is empty", fault: runplan.FaultEmpty, status: report.StatusEmpty},
-		{name: "a reset in the middle is a reset", fault: runplan.FaultReset, status: report.StatusFailed, class: report.ErrReset},
-		{name: "a clean end in the middle is truncated", fault: runplan.FaultTruncated, status: report.StatusFailed, class: report.ErrTruncated},
-		{name: "an error object inside a 200 is no success", fault: runplan.FaultErrorEvent, status: report.StatusFailed, class: report.ErrErrorInStream},
-		{name: "silence until the timeout is a stall", fault: runplan.FaultStall, status: report.StatusTimeout, class: report.ErrStall},
-		{name: "all tokens without the terminator are truncated", fault: runplan.FaultNoDone, status: report.StatusFailed, class: report.ErrTruncated},
-		{name: "a kept connection that is reset is retried once on a new one", fault: runplan.FaultResetReused, status: report.StatusOK},
+		{name: "a reset in the middle is a reset", fault: runplan.FaultReset, status: report.StatusFailed,
+			class: report.ErrReset},
+		{name: "a clean end in the middle is truncated", fault: runplan.FaultTruncated, status: report.StatusFailed,
+			class: report.ErrTruncated},
+		{name: "an error object inside a 200 is no success", fault: runplan.FaultErrorEvent, status: report.StatusFailed,
+			class: report.ErrErrorInStream},
+		{name: "silence until the timeout is a stall", fault: runplan.FaultStall, status: report.StatusTimeout,
+			class: report.ErrStall},
+		{name: "all tokens without the terminator are truncated", fault: runplan.FaultNoDone, status: report.StatusFailed,
+			class: report.ErrTruncated},
+		{name: "a kept connection that is reset is retried once on a new one", fault: runplan.FaultResetReused,
+			status: report.StatusOK},
 		{name: "fewer tokens than asked are ok", fault: runplan.FaultShortOutput, status: report.StatusOK},
 		{name: "missing usage is ok", fault: runplan.FaultUsageMissing, status: report.StatusOK},
 		{name: "one byte per segment is ok", fault: runplan.FaultSplit, status: report.StatusOK},
@@ -119,7 +129,8 @@ func TestFaultsAreVisibleInTheNumbers(t *testing.T) {
 			}
 		}
 		if m := r.stages[0].Metrics; m["ttft"].Min < 999.5 || early == 0 {
-			t.Errorf("ttft %.1f ms, want 1000; the first byte of %d requests came before the first token was sent", m["ttft"].Min, early)
+			t.Errorf("ttft %.1f ms, want 1000; the first byte of %d requests came before the first token was sent",
+				m["ttft"].Min, early)
 		}
 	})
 	t.Run("every request failing is an error rate of one", func(t *testing.T) {

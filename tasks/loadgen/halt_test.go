@@ -35,7 +35,8 @@ func TestNothingThatWaitsIsSentAfterAnInterruption(t *testing.T) {
 	}
 	r := b.results(t)
 	checkNothingSentAfter(t, r)
-	if counts := r.stages[0].Counts.ByStatus; counts[report.StatusCancelled] < 50 || counts[report.StatusOK]+counts[report.StatusCancelled] != len(r.rows) {
+	if counts := r.stages[0].Counts.ByStatus; counts[report.StatusCancelled] < 50 ||
+		counts[report.StatusOK]+counts[report.StatusCancelled] != len(r.rows) {
 		t.Errorf("counts %v of %d rows", counts, len(r.rows))
 	}
 }
@@ -126,7 +127,8 @@ func TestShardsWithoutASlotLeaveTheirPartToTheOthers(t *testing.T) {
 
 func TestASlotThatCannotConnectWaits(t *testing.T) {
 	s := &slot{}
-	waits := []int64{s.backOff(report.ErrDial), s.backOff(report.ErrTLS), s.backOff(report.ErrDial), s.backOff(report.ErrReset), s.backOff(report.ErrTLS)}
+	waits := []int64{s.backOff(report.ErrDial), s.backOff(report.ErrTLS), s.backOff(report.ErrDial),
+		s.backOff(report.ErrReset), s.backOff(report.ErrTLS)}
 	if diff := cmp.Diff([]int64{10e6, 20e6, 40e6, 0, 10e6}, waits); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -55,10 +55,12 @@ func newBench(runDir string, stages ...runplan.Stage) *bench {
 		runDir: runDir, env: map[string]string{},
 		plan: runplan.RunPlan{
 			APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "test",
-			Deployment: runplan.Deployment{Model: runplan.Model{Name: "sim"}, Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
+			Deployment: runplan.Deployment{Model: runplan.Model{Name: "sim"},
+				Engine: runplan.Engine{Kind: "sim", MetricsPath: "/metrics"}},
 			Measurements: []runplan.Measurement{{
 				Name: "load", Runner: "native", Samples: 1, Stages: stages,
-				API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: generous, ConnectTimeout: generous, ExactOutput: true},
+				API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true, Timeout: generous,
+					ConnectTimeout: generous, ExactOutput: true},
 				Data: runplan.Data{
 					Input:  &runplan.Length{Shape: "fixed", Mean: 64},
 					Output: &runplan.Length{Shape: "fixed", Mean: 8},
@@ -91,7 +93,8 @@ func (b *bench) write() error {
 
 // execute carries the measurement out and returns the exit code.
 func (b *bench) execute(ctx context.Context) int {
-	args := append([]string{"--plan-dir", b.planDir(), "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.endpoint}, b.args...)
+	args := append([]string{"--plan-dir", b.planDir(), "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.endpoint},
+		b.args...)
 	env := func(name string) string { return b.env[name] }
 	return step.Run(ctx, contract.LoadGen, Run, step.Streams{Out: &b.stderr, Err: &b.stderr, Env: env}, args)
 }

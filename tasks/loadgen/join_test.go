@@ -41,7 +41,8 @@ func TestRowsJoinTheTruth(t *testing.T) {
 	b := makeBench(t, sim.Config{}, closedLoop(4, 40), openLoop(50, 1))
 	r := b.measure(t)
 	checkJoin(t, b, r)
-	if len(r.stages) != 2 || r.stages[0].Counts.ByStatus[report.StatusOK] != 40 || r.stages[1].Counts.ByStatus[report.StatusOK] != 50 {
+	if len(r.stages) != 2 || r.stages[0].Counts.ByStatus[report.StatusOK] != 40 ||
+		r.stages[1].Counts.ByStatus[report.StatusOK] != 50 {
 		t.Errorf("counts %+v and %+v, want 40 and 50 ok", r.stages[0].Counts, r.stages[1].Counts)
 	}
 	if !r.load.Complete || r.load.TokenCountSource != "usage" || r.header.TokenCountSource != "usage" {

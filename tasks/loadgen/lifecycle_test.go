@@ -19,7 +19,8 @@ import (
 )
 
 func TestAnInterruptionLeavesACompleteMarkedResult(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "long", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(3600)}, closedLoop(1, 5))
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "long", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4,
+		Duration: seconds(3600)}, closedLoop(1, 5))
 	ctx, interrupt := context.WithCancel(eventually.Context(t))
 	b.after(ctx, 20, interrupt)
 	if code := b.run(ctx, t); code != contract.ExitInterrupted {
@@ -29,7 +30,8 @@ func TestAnInterruptionLeavesACompleteMarkedResult(t *testing.T) {
 	if !r.load.Interrupted || r.load.Complete || !r.header.Interrupted {
 		t.Errorf("loadgen.json %+v, header %+v", r.load, r.header)
 	}
-	if len(r.stages) != 1 || !r.stages[0].Interrupted || r.stages[0].Ended != endedInterrupted || r.stages[0].Counts.ByStatus[report.StatusOK] < 20 {
+	if len(r.stages) != 1 || !r.stages[0].Interrupted || r.stages[0].Ended != endedInterrupted ||
+		r.stages[0].Counts.ByStatus[report.StatusOK] < 20 {
 		t.Errorf("stages %+v", r.stages)
 	}
 	checkJoin(t, b, r)
@@ -39,7 +41,8 @@ func TestAnInterruptionCancelsWhatDoesNotDrain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the five seconds of the drain")
 	}
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, closedLoop(2, 10)) // no second token comes
+	// no second token comes
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, closedLoop(2, 10))
 	ctx, interrupt := context.WithCancel(eventually.Context(t))
 	go func() {
 		// That of the probe, and the first of both requests.
@@ -49,7 +52,8 @@ func TestAnInterruptionCancelsWhatDoesNotDrain(t *testing.T) {
 	}()
 	b.run(ctx, t)
 	r := b.results(t)
-	if drained := r.stages[0].DrainEndNS - r.stages[0].EndNS; drained < int64(drainInterrupted) || drained > int64(generous)/2 {
+	if drained := r.stages[0].DrainEndNS - r.stages[0].EndNS; drained < int64(drainInterrupted) ||
+		drained > int64(generous)/2 {
 		t.Errorf("it took %d ns to stop", drained)
 	}
 	if len(r.rows) != 2 {
@@ -108,7 +112,8 @@ func TestRowsOfAKilledAttemptAreKept(t *testing.T) {
 	}
 	h, kept, err := report.ReadRows(filepath.Join(dir, "attempt-1", contract.FileRequests))
 	must(err)
-	if len(kept) != 2 || kept[0].ID != "first" || kept[1].ID != "r-1-m0-r0-s1-0-0" || kept[1].Stage != 1 || !h.Interrupted || h.AnchorUnixNS != 77 {
+	if len(kept) != 2 || kept[0].ID != "first" || kept[1].ID != "r-1-m0-r0-s1-0-0" || kept[1].Stage != 1 ||
+		!h.Interrupted || h.AnchorUnixNS != 77 {
 		t.Errorf("header %+v, rows %+v", h, kept)
 	}
 }
@@ -129,7 +134,8 @@ func TestAnUnreachableServerIsDataAndNoCrash(t *testing.T) {
 }
 
 func TestAServerThatDiesMidLoadIsInTheRows(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: seconds(2)})
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed,
+		Concurrency: 2, Duration: seconds(2)})
 	b.after(t.Context(), 4, func() { b.engine.Close() })
 	r := b.measure(t)
 	classes := r.stages[0].Counts.ByClass
@@ -143,7 +149,8 @@ func TestAnUnwritableFolderIsAClearError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.runDir, contract.DirMeasurement), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code := b.run(context.Background(), t); code != contract.ExitFail || !strings.Contains(b.stderr.String(), "making the folder of measurement 0") {
+	if code := b.run(context.Background(), t); code != contract.ExitFail ||
+		!strings.Contains(b.stderr.String(), "making the folder of measurement 0") {
 		t.Errorf("exit code %d: %s", code, b.stderr.String())
 	}
 }
@@ -154,7 +161,8 @@ func TestTheKeyIsSentAndNeverShown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, env := range map[string]map[string]string{"from the environment": {step.EnvAPIKey: key}, "from a file": {step.EnvAPIKeyFile: file}} {
+	for name, env := range map[string]map[string]string{"from the environment": {step.EnvAPIKey: key},
+		"from a file": {step.EnvAPIKeyFile: file}} {
 		t.Run(name, func(t *testing.T) {
 			b := makeBench(t, sim.Config{APIKey: key}, closedLoop(2, 6))
 			b.env = env
@@ -180,10 +188,14 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 		change func(b *bench)
 		want   string
 	}{
-		{name: "a measurement that the plan does not have", change: func(b *bench) { b.args = []string{"--measurement", "3"} }, want: "the plan has 1 measurements"},
-		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} }, want: "flag provided but not defined"},
-		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} }, want: "want http://"},
-		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 }, want: "it never ends"},
+		{name: "a measurement that the plan does not have",
+			change: func(b *bench) { b.args = []string{"--measurement", "3"} }, want: "the plan has 1 measurements"},
+		{name: "an unknown flag", change: func(b *bench) { b.args = []string{"--rate", "3"} },
+			want: "flag provided but not defined"},
+		{name: "an endpoint without a scheme", change: func(b *bench) { b.args = []string{"--endpoint", "localhost:8000"} },
+			want: "want http://"},
+		{name: "a stage without an end", change: func(b *bench) { b.plan.Measurements[0].Stages[0].Requests = 0 },
+			want: "it never ends"},
 		{name: "requests that nobody can put", change: func(b *bench) {
 			b.plan.Measurements[0].Stages[0].Requests = 1 << 52 // the largest number that a plan can hold has one bit more
 		}, want: "stages[0].requests is 4503599627370496, want at most 2147483647"},
@@ -197,8 +209,10 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 			b.plan.Measurements[0].Search = &runplan.Search{Goodput: 0.9, Low: 1, High: 2}
 		}, want: "load.search needs slo.goodput"},
 		{name: "a shard that there is not", change: func(b *bench) { b.args = []string{"--shard", "2/2"} }, want: "want K/N"},
-		{name: "an unknown word for invalid", change: func(b *bench) { b.args = []string{"--on-invalid", "ignore"} }, want: "want mark, fail or retry"},
-		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "kserve" }, want: `load.api.type "kserve"`},
+		{name: "an unknown word for invalid", change: func(b *bench) { b.args = []string{"--on-invalid", "ignore"} },
+			want: "want mark, fail or retry"},
+		{name: "an API that is not spoken", change: func(b *bench) { b.plan.Measurements[0].API.Type = "kserve" },
+			want: `load.api.type "kserve"`},
 		{name: "an unknown arrival", change: func(b *bench) {
 			b.plan.Measurements[0].Stages[0] = runplan.Stage{Shape: runplan.ShapeOpen, Rate: 1, Requests: 1, Arrival: "weibull"}
 		}, want: `arrival "weibull"`},
@@ -210,7 +224,8 @@ func TestWhatCannotBeCarriedOutIsRefusedBeforeAnyLoad(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := makeBench(t, sim.Config{}, closedLoop(2, 6))
 			tt.change(b)
-			if code := b.run(context.Background(), t); code != contract.ExitUsage || !strings.Contains(b.stderr.String(), tt.want) {
+			if code := b.run(context.Background(), t); code != contract.ExitUsage ||
+				!strings.Contains(b.stderr.String(), tt.want) {
 				t.Errorf("exit code %d, want 2 and %q", code, tt.want)
 			}
 			if n := len(b.engine.Truth()); n > 0 {
@@ -250,7 +265,8 @@ func TestProgressAndEventsAreWritten(t *testing.T) {
 		t.Errorf("progress %+v", p)
 	}
 	events, err := os.ReadFile(filepath.Join(b.runDir, contract.FileEvents))
-	if err != nil || strings.Count(string(events), "stage_started") != 1 || strings.Count(string(events), "stage_ended") != 1 {
+	if err != nil || strings.Count(string(events), "stage_started") != 1 ||
+		strings.Count(string(events), "stage_ended") != 1 {
 		t.Errorf("events %s: %v", events, err)
 	}
 }

@@ -60,7 +60,8 @@ func (m *measurement) put(ctx context.Context, api *client.API, body []byte, idP
 	room := api.HeadRoom(idPrefix)
 	buf := append(make([]byte, room, room+len(body)), body...)
 	over := false
-	x := &client.Exchange{API: api, Outcome: o, IDPrefix: idPrefix, Budget: client.NewBudget(), Over: func() { over = true }}
+	x := &client.Exchange{API: api, Outcome: o, IDPrefix: idPrefix, Budget: client.NewBudget(),
+		Over: func() { over = true }}
 	x.Message, x.BodyFrom = api.Message(buf, room, idPrefix, o)
 	deadline := m.loop.Now() + int64(m.timeout())
 	m.line.Put(x)

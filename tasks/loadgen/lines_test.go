@@ -23,7 +23,8 @@ import (
 
 // twoTokens is the answer of the servers of these tests.
 func twoTokens() string {
-	return events(`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"b"}}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, `[DONE]`)
+	return events(`{"choices":[{"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{"content":"b"}}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, `[DONE]`)
 }
 
 // streams answers with the two tokens in two writes and counts the requests by protocol.
@@ -171,7 +172,8 @@ func pemOf(t *testing.T, pair tls.Certificate) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: der}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
+		key: {Type: "PRIVATE KEY", Bytes: der}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +234,8 @@ func answerOnce(conn net.Conn) {
 	}
 	_, _ = io.Copy(io.Discard, req.Body)
 	body := twoTokens()
-	resp := &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
+	resp := &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
+		Body: io.NopCloser(strings.NewReader(body))}
 	if resp.Write(conn) == nil {
 		_, _ = in.Peek(1)
 	}

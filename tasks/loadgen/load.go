@@ -15,8 +15,8 @@ import (
 	"bflow.dev/bflow/verdict"
 )
 
-// load puts every stage of every sample, on one thread: one that has given up its place to another does not get it back.
-// Its error is one of writing.
+// load puts every stage of every sample, on one thread: one that has given up its place to another does not get it
+// back. Its error is one of writing.
 func (m *measurement) load(ctx context.Context) error {
 	defer realtime.Pin()()
 	for sample := range max(1, m.plan.Samples) {
@@ -59,7 +59,8 @@ func (m *measurement) sample(ctx context.Context, sample int) error {
 			return nil
 		}
 	}
-	// Its levels are other ones each time, so they cannot be pooled over samples: search.repeats measures the answer again.
+	// Its levels are other ones each time, so they cannot be pooled over samples: search.repeats measures the answer
+	// again.
 	if m.plan.Search != nil && skip == "" && sample == 0 {
 		return m.search(ctx, sample)
 	}
@@ -136,7 +137,8 @@ func headline(in *record.Stage, r *report.StageResult) string {
 		errorRate = fmt.Sprintf("%.2f %% errors", 100**r.ErrorRate)
 	}
 	text := fmt.Sprintf("sample %d stage %d %q ended by %s: %d requests, %s, %.2f req/s, %.1f output tokens/s",
-		in.Sample, in.Index, in.Plan.Name, r.Ended, r.Counts.Total, errorRate, r.Rates["request_rate"], r.Rates["output_token_rate"])
+		in.Sample, in.Index, in.Plan.Name, r.Ended, r.Counts.Total, errorRate, r.Rates["request_rate"],
+		r.Rates["output_token_rate"])
 	if ttft, ok := r.Metrics["ttft"]; ok {
 		text += fmt.Sprintf(", ttft p50 %.1f p99 %.1f ms", ttft.Quantiles["p50"], ttft.Quantiles["p99"])
 	}

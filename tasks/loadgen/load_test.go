@@ -16,13 +16,16 @@ import (
 
 // truthOf returns what the engine knows of the requests of the stages, without the probes.
 func truthOf(b *bench) []sim.Record {
-	return slices.DeleteFunc(b.engine.Truth(), func(r sim.Record) bool { return !strings.HasPrefix(r.RequestID, "r-1-m0-r") })
+	return slices.DeleteFunc(b.engine.Truth(), func(r sim.Record) bool {
+		return !strings.HasPrefix(r.RequestID, "r-1-m0-r")
+	})
 }
 
 func TestPromptsHaveTheLengthThatWasAsked(t *testing.T) {
 	lengths := map[string]*runplan.Length{
 		"fixed": {Shape: "fixed", Mean: 200}, "uniform": {Shape: "uniform", Mean: 100, Min: 20, Max: 300},
-		"normal": {Shape: "normal", Mean: 100, Stdev: 30, Min: 10, Max: 200}, "lognormal": {Shape: "lognormal", Mean: 100, Stdev: 50},
+		"normal":    {Shape: "normal", Mean: 100, Stdev: 30, Min: 10, Max: 200},
+		"lognormal": {Shape: "lognormal", Mean: 100, Stdev: 50},
 	}
 	for shape, length := range lengths {
 		for _, api := range []runplan.API{
@@ -48,7 +51,8 @@ func TestPromptsHaveTheLengthThatWasAsked(t *testing.T) {
 }
 
 func TestPromptsShareNoPrefixByAccident(t *testing.T) {
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{PrefillTokensPerS: 1e6, DecodeTokensPerS: 1e5, PrefixCache: true, KVTokens: 1 << 20}}, closedLoop(4, 40))
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{PrefillTokensPerS: 1e6, DecodeTokensPerS: 1e5, PrefixCache: true,
+		KVTokens: 1 << 20}}, closedLoop(4, 40))
 	b.plan.Measurements[0].Samples = 2
 	b.measure(t)
 	for _, r := range truthOf(b) {
@@ -59,7 +63,8 @@ func TestPromptsShareNoPrefixByAccident(t *testing.T) {
 }
 
 func TestDeclaredPrefixesAreShared(t *testing.T) {
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{PrefillTokensPerS: 1e6, DecodeTokensPerS: 1e5, PrefixCache: true, KVTokens: 1 << 20}}, closedLoop(1, 20))
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{PrefillTokensPerS: 1e6, DecodeTokensPerS: 1e5, PrefixCache: true,
+		KVTokens: 1 << 20}}, closedLoop(1, 20))
 	b.plan.Measurements[0].Data.Prefixes = []runplan.Prefix{{Weight: 1, Count: 1, Tokens: 256}}
 	r := b.measure(t)
 	for _, row := range r.rows {
@@ -88,7 +93,8 @@ func TestTheSameSeedSendsTheSamePrompts(t *testing.T) {
 		slices.Sort(out)
 		return slices.Compact(out)
 	}
-	closed, open := hashes(closedLoop(3, 20)), hashes(runplan.Stage{Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: 100, Requests: 20})
+	closed, open := hashes(closedLoop(3, 20)), hashes(
+		runplan.Stage{Name: "open", Measure: true, Shape: runplan.ShapeOpen, Rate: 100, Requests: 20})
 	if len(closed) != 20 || !slices.Equal(closed, open) {
 		t.Errorf("%d and %d distinct prompts, want the same 20 whatever the load", len(closed), len(open))
 	}
@@ -113,7 +119,8 @@ func TestTurnsResendTheHistory(t *testing.T) {
 		for turn := 1; turn < len(byTurn); turn++ {
 			now, before := byTurn[turn], byTurn[turn-1]
 			if *now.TokensIn < *before.TokensIn+*before.TokensOut+50 {
-				t.Errorf("session %d turn %d: %d tokens in after %d in and %d out", session, turn, *now.TokensIn, *before.TokensIn, *before.TokensOut)
+				t.Errorf("session %d turn %d: %d tokens in after %d in and %d out", session, turn, *now.TokensIn, *before.TokensIn,
+					*before.TokensOut)
 			}
 			if think := now.TIntended - *before.TEnd; think != 20e6 {
 				t.Errorf("session %d turn %d is intended %d ns after the answer, want 20 ms", session, turn, think)
@@ -124,7 +131,8 @@ func TestTurnsResendTheHistory(t *testing.T) {
 }
 
 func TestConversationsEndAStageAndAreReused(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "a", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Duration: seconds(30)},
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "a", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2,
+		Duration: seconds(30)},
 		runplan.Stage{Name: "b", Measure: true, Shape: runplan.ShapeOpen, Rate: 100, Duration: seconds(30)})
 	m := &b.plan.Measurements[0]
 	m.Data.Conversations, m.Data.FreshPerStage = 10, false
@@ -144,7 +152,8 @@ func TestConversationsEndAStageAndAreReused(t *testing.T) {
 }
 
 func TestConversationsComeAgainInTurn(t *testing.T) {
-	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "a", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2, Requests: 25})
+	b := makeBench(t, sim.Config{}, runplan.Stage{Name: "a", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 2,
+		Requests: 25})
 	m := &b.plan.Measurements[0]
 	m.Data.Conversations, m.Data.Reuse = 10, true
 	r := b.measure(t)
@@ -171,8 +180,9 @@ func TestTrimsCutTheWindow(t *testing.T) {
 			Rate: 100, Duration: seconds(1), SkipFirst: runplan.Trim{Duration: seconds(0.5)}}},
 		{name: "requests at both ends", skipped: 15, from: 0.1, to: 0.45, stage: runplan.Stage{
 			Rate: 100, Requests: 50, SkipFirst: runplan.Trim{Requests: 10}, SkipLast: runplan.Trim{Requests: 5}}},
-		{name: "a share of the requests where only those bound the stage, which ends late if the last is sent late", skipped: 5, from: 0.05, stage: runplan.Stage{
-			Rate: 100, Requests: 50, SkipFirst: runplan.Trim{Share: 0.1}}},
+		{name: "a share of the requests where only those bound the stage, which ends late if the last is sent late",
+			skipped: 5, from: 0.05, stage: runplan.Stage{
+				Rate: 100, Requests: 50, SkipFirst: runplan.Trim{Share: 0.1}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,8 +201,10 @@ func TestTrimsCutTheWindow(t *testing.T) {
 			if to == 0 {
 				to = max(0.5, since(s.EndNS))
 			}
-			if from, end := since(s.Window.StartNS), since(s.Window.EndNS); skipped != tt.skipped || math.Abs(from-tt.from) > 0.001 || math.Abs(end-to) > 0.001 {
-				t.Errorf("%d skipped, window from %.4f to %.4f s, want %d, %.4f and %.4f s", skipped, from, end, tt.skipped, tt.from, to)
+			if from, end := since(s.Window.StartNS), since(s.Window.EndNS); skipped != tt.skipped ||
+				math.Abs(from-tt.from) > 0.001 || math.Abs(end-to) > 0.001 {
+				t.Errorf("%d skipped, window from %.4f to %.4f s, want %d, %.4f and %.4f s", skipped, from, end, tt.skipped,
+					tt.from, to)
 			}
 			if s.Counts.Total != len(r.rows)-skipped || s.Counts.All != len(r.rows) {
 				t.Errorf("counts %+v of %d rows", s.Counts, len(r.rows))
@@ -202,7 +214,8 @@ func TestTrimsCutTheWindow(t *testing.T) {
 }
 
 func TestClosedLoopKeepsTheLoadWhileMeasuredRequestsEnd(t *testing.T) {
-	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(0.5), Ramp: seconds(0.1)}
+	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4,
+		Duration: seconds(0.5), Ramp: seconds(0.1)}
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.07), ITL: seconds(0.01)}}, stage)
 	r := b.measure(t)
 	phases := map[string]int{}
@@ -220,11 +233,14 @@ func TestClosedLoopKeepsTheLoadWhileMeasuredRequestsEnd(t *testing.T) {
 
 func TestAZeroDrainCutsWhatIsInFlight(t *testing.T) {
 	none := runplan.Duration(0)
-	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4, Duration: seconds(0.5), Drain: &none}
-	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, stage) // no answer comes to its end
+	stage := runplan.Stage{Name: "closed", Measure: true, Shape: runplan.ShapeClosed, Concurrency: 4,
+		Duration: seconds(0.5), Drain: &none}
+	// no answer comes to its end
+	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.01), ITL: seconds(3600)}}, stage)
 	r := b.measure(t)
 	counts := r.stages[0].Counts.ByStatus
-	if counts[report.StatusCut] != 4 || r.stages[0].DrainEndNS-r.stages[0].EndNS > int64(generous)/10 { // a busy host may be late
+	if counts[report.StatusCut] != 4 || r.stages[0].DrainEndNS-r.stages[0].EndNS > int64(generous)/10 {
+		// a busy host may be late
 		t.Errorf("counts %v, drained for %d ns", counts, r.stages[0].DrainEndNS-r.stages[0].EndNS)
 	}
 	if rate := r.stages[0].ErrorRate; rate != nil && *rate != 0 {
@@ -254,7 +270,8 @@ func TestACapQueuesOrDrops(t *testing.T) {
 		b := makeBench(t, sim.Config{}, stage)
 		r := b.measure(t)
 		counts := r.stages[0].Counts.ByStatus
-		if counts[report.StatusDropped] == 0 || counts[report.StatusOK]+counts[report.StatusDropped] != 40 || *r.stages[0].ErrorRate == 0 {
+		if counts[report.StatusDropped] == 0 || counts[report.StatusOK]+counts[report.StatusDropped] != 40 ||
+			*r.stages[0].ErrorRate == 0 {
 			t.Errorf("counts %v, error rate %v", counts, *r.stages[0].ErrorRate)
 		}
 		checkJoin(t, b, r)
@@ -262,11 +279,14 @@ func TestACapQueuesOrDrops(t *testing.T) {
 }
 
 func TestASweepFindsItsRates(t *testing.T) {
-	// One at a time makes 5 per second at most, eight make 40: a host would have to stand still for long to turn that round.
+	// One at a time makes 5 per second at most, eight make 40: a host would have to stand still for long to turn that
+	// round.
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.2)}},
 		closedLoop(1, 5),
-		runplan.Stage{Name: "throughput", Measure: true, Shape: runplan.ShapeThroughput, MaxInflight: 8, Duration: seconds(2)},
-		runplan.Stage{Name: "half", Measure: true, Shape: runplan.ShapeOpen, Arrival: "poisson", Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5}})
+		runplan.Stage{Name: "throughput", Measure: true, Shape: runplan.ShapeThroughput, MaxInflight: 8,
+			Duration: seconds(2)},
+		runplan.Stage{Name: "half", Measure: true, Shape: runplan.ShapeOpen, Arrival: "poisson", Duration: seconds(0.3),
+			Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5}})
 	r := b.measure(t)
 	low, high := r.stages[0].Rates["request_rate"], r.stages[1].Rates["request_rate"]
 	if want := (low + high) / 2; math.Abs(r.stages[2].Rate-want) > 1e-9 || high <= low {
@@ -290,7 +310,8 @@ func TestAStopRuleOfScopeAllSkipsLaterStages(t *testing.T) {
 
 func TestABreachSkipsLaterStages(t *testing.T) {
 	b := makeBench(t, sim.Config{}, closedLoop(2, 60), closedLoop(1, 5))
-	b.plan.SLO = &runplan.SLO{OnBreach: "stop", Latency: map[string]map[string]runplan.Duration{"ttft": {"p50": seconds(0.005)}}}
+	b.plan.SLO = &runplan.SLO{OnBreach: "stop",
+		Latency: map[string]map[string]runplan.Duration{"ttft": {"p50": seconds(0.005)}}}
 	if r := b.measure(t); r.stages[1].Ended != endedSkipped {
 		t.Errorf("the stage after the breach ended by %q", r.stages[1].Ended)
 	}
@@ -361,7 +382,8 @@ func TestTheFilesAgree(t *testing.T) {
 	}
 	little := s.N
 	mean := r.stages[0].Metrics["concurrency"].Mean
-	if want := r.stages[0].Rates["request_rate"] * r.stages[0].Metrics["e2e"].Mean / 1000; math.Abs(mean-want) > 0.02*want {
+	if want := r.stages[0].Rates["request_rate"] * r.stages[0].Metrics["e2e"].Mean / 1000; math.Abs(
+		mean-want) > 0.02*want {
 		t.Errorf("%d requests: concurrency %v, by Little's law %v", little, mean, want)
 	}
 }

@@ -56,7 +56,8 @@ type measurement struct {
 // newMeasurement checks everything that can be checked without a server.
 func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measurement, error) {
 	if o.Measurement >= len(whole.Measurements) {
-		return nil, fmt.Errorf("--%s=%d: the plan has %d measurements", contract.ParamMeasurement, o.Measurement, len(whole.Measurements))
+		return nil, fmt.Errorf("--%s=%d: the plan has %d measurements", contract.ParamMeasurement, o.Measurement,
+			len(whole.Measurements))
 	}
 	secrets := o.Secrets()
 	endpoint, err := runplan.FillAddress(o.Endpoint, secrets.Find)
@@ -70,7 +71,8 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	if err := check(plan, slo); err != nil {
 		return nil, fmt.Errorf("measurement %d (%q): %w", o.Measurement, plan.Name, err)
 	}
-	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, slo: slo, dir: report.MeasurementDir(o.RunDir, o.Measurement),
+	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, slo: slo,
+		dir:     report.MeasurementDir(o.RunDir, o.Measurement),
 		sources: map[string]int{}, anchor: time.Now()}
 	key, err := step.APIKey(s.Env)
 	if err != nil {
@@ -189,10 +191,13 @@ func (m *measurement) writeSummary() error {
 // close finishes the files, each as far as it can be.
 func (m *measurement) close() error {
 	m.summary.TokenCountSource = record.Source(m.sources)
-	errFiles := m.files.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt, Measurement: m.Measurement,
+	errFiles := m.files.Finish(report.Header{PlanHash: m.whole.Hash, Run: m.RunID, Attempt: m.Attempt,
+		Measurement:  m.Measurement,
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
-		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user), Interrupted: m.summary.Interrupted})
-	if err := errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()); err != nil { // the summary vouches for the rest
+		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user),
+		Interrupted: m.summary.Interrupted})
+	if err := errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()); err != nil {
+		// the summary vouches for the rest
 		return err
 	}
 	return checksums.WriteMeasurement(m.RunDir, m.Measurement)

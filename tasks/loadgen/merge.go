@@ -127,13 +127,16 @@ func noteMerge(dir string, shards int) error {
 	if err := step.ReadJSON(path, &l); err != nil {
 		return err
 	}
-	l.Notes = append(l.Notes, fmt.Sprintf("%d shards put this load: rows and numbers are of all of them, processor time and memory are sums", shards))
+	l.Notes = append(l.Notes,
+		fmt.Sprintf("%d shards put this load: rows and numbers are of all of them, processor time and memory are sums",
+			shards))
 	return durable.WriteJSON(path, l)
 }
 
 // judgeWhole returns what judges a merged stage: checks of the load over all its requests, checks of a process by the
 // worst of them.
-func judgeWhole(m *runplan.Measurement, slo *runplan.SLO) func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
+func judgeWhole(m *runplan.Measurement,
+	slo *runplan.SLO) func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
 	return func(in *record.Stage, r *report.StageResult, shards []report.StageResult) {
 		add := adder(&r.Checks)
 		scheduleChecks(in, r, m.Data.Think.D(), add)

@@ -32,7 +32,8 @@ func command(t *testing.T, env []string, args ...string) (code int, out, errs st
 		}
 		return ""
 	}
-	code = step.Run(eventually.Context(t), contract.LoadGen, Command(func() []string { return env }), step.Streams{Out: &o, Err: &e, Env: get}, args)
+	code = step.Run(eventually.Context(t), contract.LoadGen, Command(func() []string { return env }),
+		step.Streams{Out: &o, Err: &e, Env: get}, args)
 	return code, o.String(), e.String()
 }
 
@@ -47,7 +48,8 @@ func putBy(t *testing.T, b *bench, shards int) []string {
 	var all sync.WaitGroup
 	for k := range dirs {
 		dirs[k] = filepath.Join(t.TempDir(), fmt.Sprint(k))
-		args := []string{"--plan-dir", b.planDir(), "--run-dir", dirs[k], "--run-id", "r", "--endpoint", b.endpoint, "--start-at", start}
+		args := []string{"--plan-dir", b.planDir(), "--run-dir", dirs[k], "--run-id", "r", "--endpoint", b.endpoint,
+			"--start-at", start}
 		if shards > 1 {
 			args = append(args, "--shard", fmt.Sprintf("%d/%d", k, shards))
 		}
@@ -81,7 +83,8 @@ func TestMergedShardsAreWhatOneProcessSends(t *testing.T) {
 	whole := putBy(t, b, 1)[0]
 	shards := putBy(t, b, 3)
 	out := filepath.Join(t.TempDir(), "merged")
-	if code, _, errs := command(t, nil, append([]string{"merge", "--plan-dir", b.planDir(), "--run-dir", out}, shards...)...); code != 0 {
+	if code, _, errs := command(t, nil, append([]string{"merge", "--plan-dir", b.planDir(), "--run-dir", out},
+		shards...)...); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	ids, counts := told(t, out)
@@ -123,7 +126,8 @@ func TestWhatCannotBeMergedIsRefused(t *testing.T) {
 		"no run directory":        {whole, "--run-dir is required"},
 		"one shard":               {[]string{"--run-dir", out, whole[0]}, "at least two shards"},
 		"a folder without a plan": {[]string{"--run-dir", out, t.TempDir(), whole[0]}, "--plan-dir"},
-		"shards of another plan":  {[]string{"--plan-dir", other.planDir(), "--run-dir", out, whole[0], whole[1]}, "another plan"},
+		"shards of another plan": {[]string{"--plan-dir", other.planDir(), "--run-dir", out, whole[0], whole[1]},
+			"another plan"},
 		"an output that is there": {[]string{"--run-dir", whole[1], whole[1], whole[0]}, "is there already"},
 	} {
 		code, _, errs := command(t, nil, append([]string{"merge"}, c.args...)...)

@@ -13,10 +13,10 @@ import (
 )
 
 // TestNoWaitIsOmitted has the engine stand still for 1 s of 10 at 100 requests per second: the percentile from the
-// intended sends must be the analytic one within 2 %, with a cap too, where that from the sends hides the freeze. A busy
-// host adds to what is measured and takes nothing from it, between the engine's stamp and its write as well: so the lower
-// bounds always hold, and an upper one of the time at which the engine had written all of an answer; those of the first
-// token hold where engine and load-gen say that they came on time.
+// intended sends must be the analytic one within 2 %, with a cap too, where that from the sends hides the freeze. A
+// busy host adds to what is measured and takes nothing from it, between the engine's stamp and its write as well: so
+// the lower bounds always hold, and an upper one of the time at which the engine had written all of an answer; those of
+// the first token hold where engine and load-gen say that they came on time.
 func TestNoWaitIsOmitted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
@@ -112,7 +112,8 @@ func checkWaits(t *testing.T, c omission.Case, r results, saw waits, onTime bool
 	for name, p := range map[string]float64{"p95": 95, "p99": 99} {
 		ms, analytic := stage.Metrics["ttft_intended"].Quantiles[name], c.TTFTIntended(p).Seconds()*1000
 		engine, ended := omission.Percentile(saw.began, p), omission.Percentile(saw.ended, p)
-		t.Logf("ttft_intended %s is %.1f ms, the engine saw %.1f, analytic is %.1f; both came on time: %v", name, ms, engine, analytic, onTime)
+		t.Logf("ttft_intended %s is %.1f ms, the engine saw %.1f, analytic is %.1f; both came on time: %v", name, ms, engine,
+			analytic, onTime)
 		if ms < 0.98*analytic || onTime && ms > 1.02*analytic {
 			t.Errorf("ttft_intended %s is %.1f ms, want %.1f", name, ms, analytic)
 		}
@@ -123,8 +124,10 @@ func checkWaits(t *testing.T, c omission.Case, r results, saw waits, onTime bool
 			t.Errorf("ttft_intended %s is %.1f ms, and after %.1f the engine had written the whole answer", name, ms, ended)
 		}
 	}
-	if fromSend, intended := stage.Metrics["ttft"].Quantiles["p95"], stage.Metrics["ttft_intended"].Quantiles["p95"]; c.Cap > 0 && fromSend > intended/4 {
-		t.Errorf("ttft p95 from the send is %.1f ms, from the intended send %.1f ms: the cap did not hide the freeze", fromSend, intended)
+	if fromSend, intended := stage.Metrics["ttft"].Quantiles["p95"],
+		stage.Metrics["ttft_intended"].Quantiles["p95"]; c.Cap > 0 && fromSend > intended/4 {
+		t.Errorf("ttft p95 from the send is %.1f ms, from the intended send %.1f ms: the cap did not hide the freeze",
+			fromSend, intended)
 	}
 }
 
@@ -135,7 +138,8 @@ func freeze(t *testing.T, b *bench, after, length time.Duration) {
 		eventually.Happens(t.Context(), func() bool {
 			for _, r := range b.engine.Truth() {
 				if r.RequestID == "r-1-m0-r0-s0-0-0" {
-					b.engine.Inject(runplan.Fault{Kind: runplan.FaultFreeze, After: runplan.Duration(after), Duration: runplan.Duration(length)}, r.Arrival)
+					b.engine.Inject(runplan.Fault{Kind: runplan.FaultFreeze, After: runplan.Duration(after),
+						Duration: runplan.Duration(length)}, r.Arrival)
 					return true
 				}
 			}

@@ -11,8 +11,8 @@ const ahead = 64
 // aheadBytes bounds the messages that slots which start together have ready, where they are more than ahead.
 const aheadBytes = 4 << 20
 
-// burst is how many requests that are due at once are sent before answers are looked at: what waits to be read keeps the
-// kernel's stamp.
+// burst is how many requests that are due at once are sent before answers are looked at: what waits to be read keeps
+// the kernel's stamp.
 const burst = 1024
 
 // openShape sends by the schedule, whatever the server does: up to a cap, above which a request waits in order or is

@@ -57,9 +57,12 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.IntVar(&o.Measurement, contract.ParamMeasurement, 0, "index of the measurement in the plan, counting from 0")
 	o.Shard = Shard{Of: 1}
 	fs.Var(&o.Shard, "shard", "K/N: generate part K of N of the load, counting from 0; load-gen merge joins the results")
-	fs.Int64Var(&o.StartAt, "start-at", 0, "start time of the first stage in Unix nanoseconds, so that shards start together")
-	fs.StringVar(&o.OnInvalid, "on-invalid", "", "what to do with an invalid stage: mark, fail or retry (default: from the plan)")
-	fs.StringVar(&o.Clock, "clock", clockKernel, "source of receive timestamps: kernel, where supported, or user, taken when load-gen reads")
+	fs.Int64Var(&o.StartAt, "start-at", 0,
+		"start time of the first stage in Unix nanoseconds, so that shards start together")
+	fs.StringVar(&o.OnInvalid, "on-invalid", "",
+		"what to do with an invalid stage: mark, fail or retry (default: from the plan)")
+	fs.StringVar(&o.Clock, "clock", clockKernel,
+		"source of receive timestamps: kernel, where supported, or user, taken when load-gen reads")
 	return fs
 }
 

@@ -52,7 +52,8 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 		text    string // in every error
 	}{
 		{name: "four answers of 200 MB", streams: 4, text: "MiB", answer: func(w io.Writer) {
-			_ = writeMuch(w, `{"choices":[{"message":{"content":"`, 35) && writeMuch(w, block, 200<<20) && writeMuch(w, `"}}]}`, 5)
+			_ = writeMuch(w, `{"choices":[{"message":{"content":"`, 35) && writeMuch(w, block, 200<<20) &&
+				writeMuch(w, `"}}]}`, 5)
 		}},
 		{name: "also before and after the load", streams: 1, all: true, text: "MiB", answer: func(w io.Writer) {
 			_ = writeMuch(w, `{"choices":[{"message":{"content":"`, 35) && writeMuch(w, block, endless)
@@ -60,18 +61,20 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 		{name: "eight lines without end", streams: 8, stream: true, text: "MiB", answer: func(w io.Writer) {
 			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block, endless)
 		}},
-		{name: "a hundred lines without end on one connection", streams: 100, stream: true, http2: true, text: "MiB", answer: func(w io.Writer) {
-			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block[:32<<10], endless)
-		}},
+		{name: "a hundred lines without end on one connection", streams: 100, stream: true, http2: true, text: "MiB",
+			answer: func(w io.Writer) {
+				_ = writeMuch(w, "data: ", 6) && writeMuch(w, block[:32<<10], endless)
+			}},
 		{name: "two hundred lines without end", streams: 200, stream: true, text: "MiB", answer: func(w io.Writer) {
 			_ = writeMuch(w, "data: ", 6) && writeMuch(w, block[:32<<10], endless)
 		}},
 		{name: "events without end", streams: 2, stream: true, text: "96 MiB together", answer: func(w io.Writer) {
 			writeMuch(w, strings.Repeat(event, 1<<14), endless)
 		}},
-		{name: "texts without end that the next turn is to hold", streams: 8, stream: true, turns: 2, text: "MiB", answer: func(w io.Writer) {
-			writeMuch(w, `data: {"choices":[{"delta":{"content":"`+block+`"}}]}`+"\n\n", endless)
-		}},
+		{name: "texts without end that the next turn is to hold", streams: 8, stream: true, turns: 2, text: "MiB",
+			answer: func(w io.Writer) {
+				writeMuch(w, `data: {"choices":[{"delta":{"content":"`+block+`"}}]}`+"\n\n", endless)
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			srv := httptest.NewUnstartedServer(answers(tt.stream, tt.all, tt.answer))
@@ -94,7 +97,8 @@ func TestMemoryIsBoundedWhateverServersAnswer(t *testing.T) {
 			}
 			r := b.results(t)
 			for _, row := range r.rows {
-				if row.Status != report.StatusFailed || row.ErrorClass != report.ErrTooLarge || !strings.Contains(row.Error, tt.text) {
+				if row.Status != report.StatusFailed || row.ErrorClass != report.ErrTooLarge ||
+					!strings.Contains(row.Error, tt.text) {
 					t.Errorf("row %q is %s, %q: %s", row.ID, row.Status, row.ErrorClass, row.Error)
 				}
 			}
@@ -136,7 +140,8 @@ func buildLoadGen(t *testing.T) string {
 // executeAlone carries the measurement out in a process of its own and returns the most memory that it ever had.
 func (b *bench) executeAlone(ctx context.Context, t *testing.T, binary string) int64 {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, binary, append([]string{"--plan-dir", b.planDir(), "--run-dir", b.runDir, "--run-id", "r", "--endpoint", b.endpoint}, b.args...)...)
+	cmd := exec.CommandContext(ctx, binary, append([]string{"--plan-dir", b.planDir(), "--run-dir", b.runDir, "--run-id",
+		"r", "--endpoint", b.endpoint}, b.args...)...)
 	cmd.Env = []string{}
 	cmd.Stdout, cmd.Stderr = &b.stderr, &b.stderr
 	if err := cmd.Start(); err != nil {

@@ -27,7 +27,8 @@ func randomPlan(r *rand.Rand, b *bench) (interrupt int) {
 		m.Data.Conversations = 5 + r.IntN(40)
 		m.Data.Reuse = pick(0.5)
 	}
-	s := runplan.Stage{Name: "random", Measure: true, Shape: []string{runplan.ShapeOpen, runplan.ShapeClosed, runplan.ShapeThroughput}[r.IntN(3)]}
+	s := runplan.Stage{Name: "random", Measure: true, Shape: []string{runplan.ShapeOpen, runplan.ShapeClosed,
+		runplan.ShapeThroughput}[r.IntN(3)]}
 	switch s.Shape {
 	case runplan.ShapeOpen:
 		s.Rate, s.Arrival = 50+400*r.Float64(), []string{"constant", "poisson"}[r.IntN(2)]
@@ -73,8 +74,10 @@ func randomPlan(r *rand.Rand, b *bench) (interrupt int) {
 
 // troubles of the engine that a plan may meet.
 var troubles = []runplan.Fault{
-	{Kind: runplan.FaultHTTP500, Share: 0.2}, {Kind: runplan.FaultHTTP429, Share: 0.2}, {Kind: runplan.FaultReset, Share: 0.2},
-	{Kind: runplan.FaultStall, Share: 0.05}, {Kind: runplan.FaultResetReused, Share: 0.3}, {Kind: runplan.FaultFreeze, Duration: seconds(0.1)},
+	{Kind: runplan.FaultHTTP500, Share: 0.2}, {Kind: runplan.FaultHTTP429, Share: 0.2},
+	{Kind: runplan.FaultReset, Share: 0.2},
+	{Kind: runplan.FaultStall, Share: 0.05}, {Kind: runplan.FaultResetReused, Share: 0.3},
+	{Kind: runplan.FaultFreeze, Duration: seconds(0.1)},
 }
 
 func TestRandomLoadsLoseAndDoubleNothing(t *testing.T) {
@@ -82,13 +85,15 @@ func TestRandomLoadsLoseAndDoubleNothing(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
-			b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.005), ITL: seconds(0.002), MaxNumSeqs: 1 + r.IntN(32)}})
+			b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.005), ITL: seconds(0.002),
+				MaxNumSeqs: 1 + r.IntN(32)}})
 			interrupt := randomPlan(r, b)
 			b.plan.Measurements[0].API.Timeout = seconds(0.5)
 			if r.IntN(2) == 0 {
 				b.engine.Inject(troubles[r.IntN(len(troubles))], b.engine.Now())
 			}
-			t.Logf("interrupted after %d requests: %+v %+v", interrupt, b.plan.Measurements[0].Stages[0], b.plan.Measurements[0].API)
+			t.Logf("interrupted after %d requests: %+v %+v", interrupt, b.plan.Measurements[0].Stages[0],
+				b.plan.Measurements[0].API)
 			ctx, cancel := context.WithCancel(eventually.Context(t))
 			defer cancel()
 			if interrupt > 0 {
@@ -156,7 +161,8 @@ func checkRow(t *testing.T, row report.Row) {
 		last = *stamp
 	}
 	if row.TSend != nil && row.QueueWait+row.Dial > *row.TSend-row.TIntended {
-		t.Errorf("row %q: waited %d in the queue and %d to connect, %d in all", row.ID, row.QueueWait, row.Dial, *row.TSend-row.TIntended)
+		t.Errorf("row %q: waited %d in the queue and %d to connect, %d in all", row.ID, row.QueueWait, row.Dial,
+			*row.TSend-row.TIntended)
 	}
 }
 

@@ -24,8 +24,8 @@ func placeOf(prefix string) (sample, stage int) {
 	return sample, stage
 }
 
-// recoverRows makes the rows of an attempt that was killed readable: those of its finished stages, and what the stage in
-// progress had spilled, as unmeasured.
+// recoverRows makes the rows of an attempt that was killed readable: those of its finished stages, and what the stage
+// in progress had spilled, as unmeasured.
 func recoverRows(dir string, h report.Header) error {
 	path := filepath.Join(dir, contract.FileRequests)
 	if _, err := os.Stat(report.PartRows(path)); err != nil {

@@ -24,8 +24,8 @@ func (m *measurement) retries() bool {
 	return m.whole.Execution.OnInvalid == runplan.InvalidRetry
 }
 
-// stage measures a stage, again where it turns out invalid and the plan says so. What an invalid try sent is in the rows
-// as unmeasured, its numbers are in retried.jsonl.
+// stage measures a stage, again where it turns out invalid and the plan says so. What an invalid try sent is in the
+// rows as unmeasured, its numbers are in retried.jsonl.
 func (m *measurement) stage(ctx context.Context, sample, i int, plan runplan.Stage) (*report.StageResult, error) {
 	rate, err := m.rate(plan)
 	if err != nil {
@@ -93,7 +93,8 @@ func (m *measurement) setAside(t *tried) (reason string, err error) {
 		return "", err
 	}
 	defer func() {
-		err = errors.Join(err, values.Close(), os.Remove(m.file("try.bin")), rows.Finish(report.Header{}), os.Remove(m.file("try")))
+		err = errors.Join(err, values.Close(), os.Remove(m.file("try.bin")), rows.Finish(report.Header{}),
+			os.Remove(m.file("try")))
 	}()
 	sum, err := record.Summarize(t.spill, t.in, record.Outputs{Rows: rows, Values: values})
 	if err != nil {

@@ -73,7 +73,8 @@ func (m *measurement) base() string {
 	return "http://" + m.server.Host + m.server.Path
 }
 
-// outside is the client for requests outside the load: over connections of its own, which go where those of the load go.
+// outside is the client for requests outside the load: over connections of its own, which go where those of the load
+// go.
 func (m *measurement) outside() (*http.Client, error) {
 	proxy, _ := m.proxy() // it was read when the line was made
 	t := &http.Transport{IdleConnTimeout: scrapeTimeout, Proxy: http.ProxyURL(proxy)}

@@ -46,7 +46,8 @@ func (m *measurement) search(ctx context.Context, sample int) error {
 
 // trial is the stage that measures a level.
 func trial(plan *runplan.Search, l search.Level) runplan.Stage {
-	s := runplan.Stage{Arrival: "poisson", Duration: runplan.Duration(levelLength), SkipFirst: runplan.Trim{Duration: runplan.Duration(levelWarmUp)}}
+	s := runplan.Stage{Arrival: "poisson", Duration: runplan.Duration(levelLength),
+		SkipFirst: runplan.Trim{Duration: runplan.Duration(levelWarmUp)}}
 	if plan.Level != nil {
 		s = *plan.Level
 	}

@@ -77,8 +77,9 @@ func longestPause(n int) time.Duration {
 }
 
 func (s self) client() report.Client {
-	return report.Client{CPUSeconds: s.cpu.Seconds(), RunQueueS: s.runQueue.Seconds(), MaxGCPauseMS: float64(s.gcPause) / 1e6,
-		ConnsOpened: s.conns.Opened, PeakRSSBytes: s.peakRSS, ClockDriftMS: float64(s.drift) / 1e6}
+	return report.Client{CPUSeconds: s.cpu.Seconds(), RunQueueS: s.runQueue.Seconds(),
+		MaxGCPauseMS: float64(s.gcPause) / 1e6,
+		ConnsOpened:  s.conns.Opened, PeakRSSBytes: s.peakRSS, ClockDriftMS: float64(s.drift) / 1e6}
 }
 
 // cpuLimit returns the processors that this process may use.

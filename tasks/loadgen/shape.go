@@ -47,9 +47,11 @@ func (d *driver) openShape(times schedule.Schedule, err error) (shaper, error) {
 		return nil, err
 	}
 	if d.plan.MaxInflight > 0 && d.plan.MaxInflight < d.shards {
-		return nil, fmt.Errorf("stage %q: max_inflight %d is fewer than the %d shards", d.plan.Name, d.plan.MaxInflight, d.shards)
+		return nil, fmt.Errorf("stage %q: max_inflight %d is fewer than the %d shards", d.plan.Name, d.plan.MaxInflight,
+			d.shards)
 	}
-	g := &openShape{driver: d, times: times, cap: part(d.plan.MaxInflight, d.shard, d.shards), drops: d.plan.OnFull == "drop"}
+	g := &openShape{driver: d, times: times, cap: part(d.plan.MaxInflight, d.shard, d.shards),
+		drops: d.plan.OnFull == "drop"}
 	if d.trace != nil {
 		g.turnRule = runplan.TurnsRecorded
 		if rule := d.source.Data.Trace.Turns; rule != "" {

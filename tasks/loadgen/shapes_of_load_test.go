@@ -25,8 +25,12 @@ func recorded(t *testing.T) string {
 	t.Helper()
 	var lines []string
 	for s := range 40 {
-		lines = append(lines, fmt.Sprintf(`{"timestamp": %d, "input_length": %d, "output_length": 4, "hash_ids": [%d], "session_id": "s%d"}`, 20*s, 100+s, s%4, s))
-		lines = append(lines, fmt.Sprintf(`{"timestamp": %d, "input_length": %d, "output_length": 6, "hash_ids": [%d], "session_id": "s%d"}`, 20*s+50, 200+s, s%4, s))
+		lines = append(lines,
+			fmt.Sprintf(`{"timestamp": %d, "input_length": %d, "output_length": 4, "hash_ids": [%d], "session_id": "s%d"}`, 20*s,
+				100+s, s%4, s))
+		lines = append(lines,
+			fmt.Sprintf(`{"timestamp": %d, "input_length": %d, "output_length": 6, "hash_ids": [%d], "session_id": "s%d"}`,
+				20*s+50, 200+s, s%4, s))
 	}
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
@@ -39,7 +43,8 @@ func replay(t *testing.T, b *bench, trace string) {
 	t.Helper()
 	m := &b.plan.Measurements[0]
 	m.Stages = []runplan.Stage{{Name: "trace", Measure: true, Shape: runplan.ShapeTrace}}
-	m.Data = runplan.Data{Seed: 42, Turns: 2, Trace: &runplan.Trace{Format: runplan.TraceMooncake, URL: trace, TimeScale: 1}}
+	m.Data = runplan.Data{Seed: 42, Turns: 2, Trace: &runplan.Trace{Format: runplan.TraceMooncake, URL: trace,
+		TimeScale: 1}}
 }
 
 func TestATraceIsSentAtItsTimesWithItsLengths(t *testing.T) {
@@ -87,7 +92,8 @@ func TestShardsSendTogetherWhatOneProcessSends(t *testing.T) {
 	trace := recorded(t)
 	loads := map[string]func(b *bench){
 		"an open loop": func(b *bench) {
-			b.plan.Measurements[0].Stages = []runplan.Stage{{Name: "o", Measure: true, Shape: runplan.ShapeOpen, Arrival: "poisson", Rate: 200, Requests: 50}}
+			b.plan.Measurements[0].Stages = []runplan.Stage{{Name: "o", Measure: true, Shape: runplan.ShapeOpen,
+				Arrival: "poisson", Rate: 200, Requests: 50}}
 		},
 		"a closed loop": func(b *bench) { b.plan.Measurements[0].Stages = []runplan.Stage{closedLoop(6, 60)} },
 		"a trace": func(b *bench) {
@@ -135,7 +141,8 @@ func searchFour(t testing.TB) {
 func TestExtraPointsLieNearTheKnee(t *testing.T) {
 	b := makeBench(t, sim.Config{Sim: runplan.Sim{TTFT: seconds(0.04), MaxNumSeqs: 4}},
 		openLoop(50, 3), openLoop(300, 1),
-		runplan.Stage{Name: "knee", Measure: true, Shape: runplan.ShapeOpen, Duration: seconds(0.3), Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5, Knee: true}})
+		runplan.Stage{Name: "knee", Measure: true, Shape: runplan.ShapeOpen, Duration: seconds(0.3),
+			Between: &runplan.Between{Low: 0, High: 1, Fraction: 0.5, Knee: true}})
 	b.plan.Measurements[0].Data.Output.Mean = 1
 	r := b.measure(t)
 	kept := []bool{keptUp(t, r, 0), keptUp(t, r, 1)}
@@ -143,9 +150,12 @@ func TestExtraPointsLieNearTheKnee(t *testing.T) {
 	case kept[1]:
 		t.Errorf("a server of 100 requests per second kept up with 300: %+v", r.stages[1].Rates)
 	case kept[0] && math.Abs(r.stages[2].Rate-175) > 1:
-		t.Errorf("rate %v, want the middle of the last stage that kept up and the next, stages %+v %+v", r.stages[2].Rate, r.stages[0].Rates, r.stages[1].Rates)
-	case !kept[0] && (r.stages[2].Ended != endedSkipped || !strings.Contains(strings.Join(r.load.Notes, "\n"), "none of them kept up")):
-		t.Errorf("on a busy host neither kept up, and the stage between them ended by %q, notes %q", r.stages[2].Ended, r.load.Notes)
+		t.Errorf("rate %v, want the middle of the last stage that kept up and the next, stages %+v %+v", r.stages[2].Rate,
+			r.stages[0].Rates, r.stages[1].Rates)
+	case !kept[0] && (r.stages[2].Ended != endedSkipped ||
+		!strings.Contains(strings.Join(r.load.Notes, "\n"), "none of them kept up")):
+		t.Errorf("on a busy host neither kept up, and the stage between them ended by %q, notes %q", r.stages[2].Ended,
+			r.load.Notes)
 	}
 }
 
@@ -155,7 +165,8 @@ func keptUp(t *testing.T, r results, stage int) bool {
 	s := r.stages[stage]
 	came := 0
 	for _, row := range r.rows {
-		if end := r.header.AnchorUnixNS; row.Stage == stage && row.Status == report.StatusOK && end+*row.TEnd >= s.Window.StartNS && end+*row.TEnd < s.Window.EndNS {
+		if end := r.header.AnchorUnixNS; row.Stage == stage && row.Status == report.StatusOK &&
+			end+*row.TEnd >= s.Window.StartNS && end+*row.TEnd < s.Window.EndNS {
 			came++
 		}
 	}
@@ -184,7 +195,8 @@ func TestAnInvalidStageIsMeasuredAgain(t *testing.T) {
 		phases[row.Phase]++
 		prompts[row.PromptHash] = true
 	}
-	if phases[report.PhaseUnmeasured] != 10*(runplan.MaxTries-1) || phases[report.PhaseMeasured] != 10 || len(prompts) != 10*runplan.MaxTries {
+	if phases[report.PhaseUnmeasured] != 10*(runplan.MaxTries-1) || phases[report.PhaseMeasured] != 10 ||
+		len(prompts) != 10*runplan.MaxTries {
 		t.Errorf("phases %v, %d prompts", phases, len(prompts))
 	}
 }
@@ -195,7 +207,8 @@ func TestClientsThatGoAwayAreNoErrors(t *testing.T) {
 	b.plan.Measurements[0].API.Cancel = &runplan.Cancel{Share: 0.3, After: seconds(0.02)}
 	r := b.measure(t)
 	counts := r.stages[0].Counts.ByStatus
-	if n := counts[report.StatusCancelled]; n < 40 || n > 80 || counts[report.StatusOK]+n != 200 || *r.stages[0].ErrorRate != 0 {
+	if n := counts[report.StatusCancelled]; n < 40 || n > 80 || counts[report.StatusOK]+n != 200 ||
+		*r.stages[0].ErrorRate != 0 {
 		t.Errorf("counts %v, error rate %v, want about 60 of 200 cancelled", counts, *r.stages[0].ErrorRate)
 	}
 }
@@ -225,7 +238,8 @@ func TestWhatThePlanWantsKeptIsKept(t *testing.T) {
 		}
 	}
 	texts, err := os.ReadFile(filepath.Join(dir, "texts.jsonl"))
-	if err != nil || strings.Count(string(texts), "\n") != 3 || !strings.Contains(string(texts), `"messages"`) || strings.Contains(string(texts), "s3cret") {
+	if err != nil || strings.Count(string(texts), "\n") != 3 || !strings.Contains(string(texts), `"messages"`) ||
+		strings.Contains(string(texts), "s3cret") {
 		t.Errorf("texts %s, %v", texts, err)
 	}
 	for _, name := range []string{"slices.jsonl", "requests.parquet"} {

@@ -49,7 +49,8 @@ func spellings() []spelling {
 	refused := func(name, fault, class string) spelling {
 		return spelling{name: name, faults: []string{fault}, status: report.StatusFailed, class: class}
 	}
-	gzip := refused("a compressed body that nobody asked for is no payload, and the error names it", runplan.FaultGzip, report.ErrBadPayload)
+	gzip := refused("a compressed body that nobody asked for is no payload, and the error names it", runplan.FaultGzip,
+		report.ErrBadPayload)
 	gzip.says = "gzip"
 	return []spelling{
 		ok("lines end with CRLF", runplan.FaultCRLF),
@@ -59,7 +60,8 @@ func spellings() []spelling {
 		ok("comments stand between events", runplan.FaultComments),
 		ok("an event has two data lines", runplan.FaultMultiLine),
 		ok("an event is split at every byte", runplan.FaultSplit),
-		ok("an event is split at every byte, with CRLF and two data lines", runplan.FaultSplit, runplan.FaultCRLF, runplan.FaultMultiLine),
+		ok("an event is split at every byte, with CRLF and two data lines", runplan.FaultSplit, runplan.FaultCRLF,
+			runplan.FaultMultiLine),
 		ok("all events come in one read", runplan.FaultCoalesce),
 		ok("reads end inside a character", runplan.FaultCutUTF8),
 		ok("a role comes long before the first token", runplan.FaultRoleFirst),
@@ -79,33 +81,43 @@ func spellings() []spelling {
 		cut("a clean end in the middle", runplan.FaultTruncated, report.StatusFailed, report.ErrTruncated),
 		cut("an error object inside the 200", runplan.FaultErrorEvent, report.StatusFailed, report.ErrErrorInStream),
 		cut("silence in the middle", runplan.FaultStall, report.StatusTimeout, report.ErrStall),
-		{name: "everything but [DONE]", faults: []string{runplan.FaultNoDone}, status: report.StatusFailed, class: report.ErrTruncated, events: 8, tokens: 8, first: true},
+		{name: "everything but [DONE]", faults: []string{runplan.FaultNoDone}, status: report.StatusFailed,
+			class: report.ErrTruncated, events: 8, tokens: 8, first: true},
 		refused("429 with Retry-After", runplan.FaultHTTP429, report.ErrHTTP429),
 		refused("500", runplan.FaultHTTP500, report.ErrHTTP5xx),
 		gzip,
 
 		ok("as it comes").over(runplan.APICompletions),
 		ok("split at every byte", runplan.FaultSplit).over(runplan.APIResponses),
-		cut("an error event", runplan.FaultErrorEvent, report.StatusFailed, report.ErrErrorInStream).over(runplan.APIResponses),
-		{name: "responses: no end event", api: runplan.APIResponses, faults: []string{runplan.FaultNoDone}, status: report.StatusFailed, class: report.ErrTruncated, events: 8, first: true},
+		cut("an error event", runplan.FaultErrorEvent, report.StatusFailed,
+			report.ErrErrorInStream).over(runplan.APIResponses),
+		{name: "responses: no end event", api: runplan.APIResponses, faults: []string{runplan.FaultNoDone},
+			status: report.StatusFailed, class: report.ErrTruncated, events: 8, first: true},
 		ok("two data lines and CRLF", runplan.FaultMultiLine, runplan.FaultCRLF).over(runplan.APIMessages),
 		ok("thinking before text", runplan.FaultReasoning).over(runplan.APIMessages),
-		cut("an error event", runplan.FaultErrorEvent, report.StatusFailed, report.ErrErrorInStream).over(runplan.APIMessages),
-		{name: "messages: no end event", api: runplan.APIMessages, faults: []string{runplan.FaultNoDone}, status: report.StatusFailed, class: report.ErrTruncated, events: 8, tokens: 8, first: true},
+		cut("an error event", runplan.FaultErrorEvent, report.StatusFailed,
+			report.ErrErrorInStream).over(runplan.APIMessages),
+		{name: "messages: no end event", api: runplan.APIMessages, faults: []string{runplan.FaultNoDone},
+			status: report.StatusFailed, class: report.ErrTruncated, events: 8, tokens: 8, first: true},
 		ok("ends with its body").over(runplan.APITriton),
 		ok("four tokens of an event are counted by the server", runplan.FaultTokensPerEvent).over(runplan.APITriton).in(2, 8),
 		ok("split at every byte", runplan.FaultSplit).over(runplan.APITriton),
-		cut("an error inside the 200", runplan.FaultErrorEvent, report.StatusFailed, report.ErrErrorInStream).over(runplan.APITriton),
-		cut("the body ends before the answer", runplan.FaultTruncated, report.StatusFailed, report.ErrTruncated).over(runplan.APITriton),
+		cut("an error inside the 200", runplan.FaultErrorEvent, report.StatusFailed,
+			report.ErrErrorInStream).over(runplan.APITriton),
+		cut("the body ends before the answer", runplan.FaultTruncated, report.StatusFailed,
+			report.ErrTruncated).over(runplan.APITriton),
 		ok("the last event has the count").over(runplan.APITGI),
-		cut("an error inside the 200", runplan.FaultErrorEvent, report.StatusFailed, report.ErrErrorInStream).over(runplan.APITGI),
-		cut("the body ends before the answer", runplan.FaultTruncated, report.StatusFailed, report.ErrTruncated).over(runplan.APITGI),
+		cut("an error inside the 200", runplan.FaultErrorEvent, report.StatusFailed,
+			report.ErrErrorInStream).over(runplan.APITGI),
+		cut("the body ends before the answer", runplan.FaultTruncated, report.StatusFailed,
+			report.ErrTruncated).over(runplan.APITGI),
 		{name: "chat: whole", whole: true, status: report.StatusOK, tokens: 8},
 		{name: "responses: whole", api: runplan.APIResponses, whole: true, status: report.StatusOK, tokens: 8},
 		{name: "messages: whole", api: runplan.APIMessages, whole: true, status: report.StatusOK, tokens: 8},
 		{name: "triton: whole", api: runplan.APITriton, whole: true, status: report.StatusOK, tokens: 8},
 		{name: "tgi: whole", api: runplan.APITGI, whole: true, status: report.StatusOK, tokens: 8},
-		{name: "a whole body of another length than it says", faults: []string{runplan.FaultTruncated}, whole: true, status: report.StatusFailed, class: report.ErrTruncated},
+		{name: "a whole body of another length than it says", faults: []string{runplan.FaultTruncated}, whole: true,
+			status: report.StatusFailed, class: report.ErrTruncated},
 	}
 }
 
@@ -178,24 +190,35 @@ func (s spelling) judge(row report.Row) error {
 
 // TestShapesThatNoEngineIsToldTo are answers that are written down, each with its end in a place of its own.
 func TestShapesThatNoEngineIsToldTo(t *testing.T) {
-	const token, usage = `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n", `data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}` + "\n\n"
+	const token, usage = `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n",
+		`data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}` + "\n\n"
 	tests := []struct {
 		name, body           string
 		status, class        string
 		events, tokens, hide int
 	}{
-		{name: "the terminator lacks its blank line", body: token + token + usage + "data: [DONE]", status: report.StatusOK, events: 2, tokens: 2},
-		{name: "the last event lacks its blank line", body: token + token + usage + "data: [DONE]\n", status: report.StatusOK, events: 2, tokens: 2},
-		{name: "events without anything", body: "data: {}\n\n" + token + "data: {\"choices\":[{\"delta\":{}}]}\n\n" + token + usage + "data: [DONE]\n\n", status: report.StatusOK, events: 2, tokens: 2},
-		{name: "empty and null deltas", body: `data: {"choices":[{"delta":{"content":""}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":null}}]}` + "\n\n" + token + token + usage + "data: [DONE]\n\n", status: report.StatusOK, events: 2, tokens: 2},
-		{name: "usage beside the last finish reason", body: token + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"completion_tokens":5}}` + "\n\ndata: [DONE]\n\n", status: report.StatusOK, events: 1, tokens: 5},
+		{name: "the terminator lacks its blank line", body: token + token + usage + "data: [DONE]", status: report.StatusOK,
+			events: 2, tokens: 2},
+		{name: "the last event lacks its blank line", body: token + token + usage + "data: [DONE]\n", status: report.StatusOK,
+			events: 2, tokens: 2},
+		{name: "events without anything", body: "data: {}\n\n" + token + "data: {\"choices\":[{\"delta\":{}}]}\n\n" + token +
+			usage + "data: [DONE]\n\n", status: report.StatusOK, events: 2, tokens: 2},
+		{name: "empty and null deltas", body: `data: {"choices":[{"delta":{"content":""}}]}` + "\n\n" +
+			`data: {"choices":[{"delta":{"content":null}}]}` + "\n\n" + token + token + usage + "data: [DONE]\n\n",
+			status: report.StatusOK, events: 2, tokens: 2},
+		{name: "usage beside the last finish reason", body: token +
+			`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"completion_tokens":5}}` + "\n\ndata: [DONE]\n\n",
+			status: report.StatusOK, events: 1, tokens: 5},
 		{name: "nothing but usage", body: usage + "data: [DONE]\n\n", status: report.StatusOK, tokens: 2},
 		{name: "nothing but the terminator", body: "data: [DONE]\n\n", status: report.StatusEmpty},
 		{name: "nothing", body: "", status: report.StatusFailed, class: report.ErrTruncated},
 		{name: "no event stream at all", body: "<html>busy</html>", status: report.StatusFailed, class: report.ErrTruncated},
-		{name: "an event that is no JSON", body: token + "data: oops\n\n", status: report.StatusFailed, class: report.ErrBadPayload, events: 1},
-		{name: "bytes behind the terminator", body: token + token + usage + "data: [DONE]\n\ndata: oops\n\n", status: report.StatusOK, events: 2, tokens: 2},
-		{name: "events with names, ids and retry times", body: "retry: 10\n\nevent: a\nid: 1\n" + token + "id\n" + token + usage + "data: [DONE]\n\n", status: report.StatusOK, events: 2, tokens: 2},
+		{name: "an event that is no JSON", body: token + "data: oops\n\n", status: report.StatusFailed,
+			class: report.ErrBadPayload, events: 1},
+		{name: "bytes behind the terminator", body: token + token + usage + "data: [DONE]\n\ndata: oops\n\n",
+			status: report.StatusOK, events: 2, tokens: 2},
+		{name: "events with names, ids and retry times", body: "retry: 10\n\nevent: a\nid: 1\n" + token + "id\n" + token +
+			usage + "data: [DONE]\n\n", status: report.StatusOK, events: 2, tokens: 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -220,7 +243,10 @@ func TestNoRequestAcceptsACompressedAnswer(t *testing.T) {
 			}
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(events(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`, `[DONE]`)))
+		_,
+			_ = w.Write(
+			[]byte(events(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`,
+				`[DONE]`)))
 	}))
 	t.Cleanup(srv.Close)
 	b := newBench(t.TempDir(), closedLoop(1, 2))

@@ -97,7 +97,8 @@ func (m *measurement) result(t *tried, sum *record.Summary) *report.StageResult 
 // noted keeps what a person should know of a stage.
 func (m *measurement) noted(t *tried, r *report.StageResult) {
 	if n, d := t.spill.Stalls(); n > 0 {
-		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", t.index, n, d.Round(time.Millisecond))
+		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", t.index, n,
+			d.Round(time.Millisecond))
 	}
 	if t.driver.live.saturated() {
 		m.note("stage %d: over-saturation was seen", t.index)
@@ -112,11 +113,15 @@ const tryStages = 1 << 16
 
 // driver prepares the load of a stage.
 func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
-	d := &driver{plan: t.plan, kind: shape.Of(t.plan.Shape), rate: t.rate, api: m.plan.API, limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
-		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts, content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
-		trace: m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of, spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
+	d := &driver{plan: t.plan, kind: shape.Of(t.plan.Shape), rate: t.rate, api: m.plan.API,
+		limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
+		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts,
+		content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
+		trace:   m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of,
+		spill: spill, anchor: m.anchor, idPrefix: m.idPrefix(t),
 		byReader: m.Clock == clockUser,
-		seed:     bits.RotateLeft64(uint64(m.plan.Data.Seed), 32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
+		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed),
+			32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
 	d.senders = d.sending()
 	var err error
@@ -154,8 +159,9 @@ const lead = 5 * time.Millisecond
 func (d *driver) summary(t trySpec, m *measurement) *record.Stage {
 	drained := d.now()
 	end, window := d.end(drained)
-	s := &record.Stage{Plan: d.plan, Sample: t.sample, Index: t.index, Rate: d.rate, Start: d.start, End: end, WindowEnd: window,
-		DrainEnd: max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}
+	s := &record.Stage{Plan: d.plan, Sample: t.sample, Index: t.index, Rate: d.rate, Start: d.start, End: end,
+		WindowEnd: window,
+		DrainEnd:  max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}
 	for _, a := range m.plan.API.Adapters {
 		s.Adapters = append(s.Adapters, a.Name)
 	}

@@ -33,11 +33,13 @@ func TestStampsEncloseWhatTheEngineDid(t *testing.T) {
 				}
 			}
 			if *row.TokensOut != rec.OutputTokens || *row.Events != len(rec.Events) {
-				t.Errorf("row %q: %d tokens in %d events, the engine sent %d in %d", row.ID, *row.TokensOut, *row.Events, rec.OutputTokens, len(rec.Events))
+				t.Errorf("row %q: %d tokens in %d events, the engine sent %d in %d", row.ID, *row.TokensOut, *row.Events,
+					rec.OutputTokens, len(rec.Events))
 			}
 			late = append(late, float64(rec.ArrivalUnix-r.header.AnchorUnixNS-row.TIntended)/1e6)
 		}
 		slices.Sort(late)
-		t.Logf("%s loop: requests arrived after their intended send by p50 %.3f ms, p99 %.3f ms", stage.Shape, report.Percentile(late, 50), report.Percentile(late, 99))
+		t.Logf("%s loop: requests arrived after their intended send by p50 %.3f ms, p99 %.3f ms", stage.Shape,
+			report.Percentile(late, 50), report.Percentile(late, 99))
 	}
 }

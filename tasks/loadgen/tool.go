@@ -28,12 +28,15 @@ func runTool(ctx context.Context, o Options, plan *runplan.RunPlan, s step.Strea
 		return err
 	}
 	if len(runplan.References(o.Endpoint)) > 0 {
-		return step.Usagef("running %s: it takes the address of the server as an argument, and this one holds a credential; give it api_key_secret instead",
+		return step.Usagef(
+			"running %s: it takes the address of the server as an argument, and this one holds a credential; give it "+
+				"api_key_secret instead",
 			plan.Measurements[o.Measurement].Tool)
 	}
 	ctx, release := step.WithLifeline(ctx, s.Env)
 	defer release()
-	err = external.Run(ctx, external.Task{Plan: plan, Measurement: o.Measurement, RunDir: o.RunDir, RunID: o.RunID, Attempt: o.Attempt,
+	err = external.Run(ctx, external.Task{Plan: plan, Measurement: o.Measurement, RunDir: o.RunDir, RunID: o.RunID,
+		Attempt:  o.Attempt,
 		Endpoint: o.Endpoint, Env: s.Env, Secrets: secrets.Values(), Err: s.Err})
 	if err == nil && external.Interrupted(dir) {
 		return step.Exit(contract.ExitInterrupted, errors.New("interrupted; what was measured until then is written"))

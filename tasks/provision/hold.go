@@ -123,11 +123,12 @@ func without(secrets []string, log *os.File) (out *os.File, drain func(), err er
 	}), nil
 }
 
-// grace is what an engine has to end by itself, and then what the kernel has to end it: one that hangs in a driver cannot
-// be killed, and must not keep its supervisor.
+// grace is what an engine has to end by itself, and then what the kernel has to end it: one that hangs in a driver
+// cannot be killed, and must not keep its supervisor.
 const grace = 5 * time.Second
 
-// endGroup ends the process group of an engine: TERM, and KILL for whoever is left when the leader ended or grace is over.
+// endGroup ends the process group of an engine: TERM, and KILL for whoever is left when the leader ended or grace is
+// over.
 func endGroup(pgid int, ended <-chan error) {
 	if ended == nil {
 		syscall.Kill(-pgid, syscall.SIGKILL)

@@ -60,8 +60,12 @@ type command struct{}
 func (command) deploy(ctx context.Context, d deployment) (started, error) {
 	engine := d.plan.Deployment.Engine
 	if refs, err := runplan.ReferencesIn([][]string{engine.Command, engine.Args}); err != nil || len(refs) > 0 {
-		return started{}, cmp.Or(err, step.Usagef("starting engine command of %q: its arguments contain a credential, which everybody on this machine can read; pass it as a variable in runtime.env",
-			d.plan.Name))
+		return started{},
+			cmp.Or(err,
+				step.Usagef(
+					"starting engine command of %q: its arguments contain a credential, which everybody on this machine can "+
+						"read; pass it as a variable in runtime.env",
+					d.plan.Name))
 	}
 	if len(engine.Command) == 0 {
 		return started{}, fmt.Errorf("starting engine command of %q: engine.command is empty", d.plan.Name)
@@ -124,7 +128,8 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	}
 	defer log.Close()
 	if len(withheld) > 0 {
-		fmt.Fprintf(log, "provision: the credentials %s of this environment are not passed to the engine\n", strings.Join(withheld, ", "))
+		fmt.Fprintf(log, "provision: the credentials %s of this environment are not passed to the engine\n",
+			strings.Join(withheld, ", "))
 	}
 	cmd.Stderr = log
 	if err := startKnowing(cmd, secrets); err != nil {
@@ -132,12 +137,13 @@ func start(ctx context.Context, d deployment, port int, argv []string) (started,
 	}
 	gone := make(chan error, 1)
 	go func() { gone <- cmd.Wait() }() // until the supervisor ends, which outlives this process on purpose
-	srv := started{url: "http://127.0.0.1:" + strconv.Itoa(port), deployed: true, alive: func() error { return ended(d.runDir) }}
+	srv := started{url: "http://127.0.0.1:" + strconv.Itoa(port), deployed: true,
+		alive: func() error { return ended(d.runDir) }}
 	return srv, awaitRecord(ctx, d.runDir, gone)
 }
 
-// lifelineOf is a copy of the lifeline of this process, nil where it has none. A file made of the number itself would close
-// it once it is garbage, and by then the number may be another file's.
+// lifelineOf is a copy of the lifeline of this process, nil where it has none. A file made of the number itself would
+// close it once it is garbage, and by then the number may be another file's.
 func lifelineOf(d deployment) (*os.File, error) {
 	fd, err := strconv.Atoi(d.env(contract.EnvLifeline))
 	if err != nil {

@@ -82,7 +82,8 @@ func teardownAfter(runDir string) error {
 // endAll signals the living and waits; it reports whether all have ended. A living supervisor is asked to end its
 // engine: it would take an engine that ends before it was told for one that failed.
 func endAll(ctx context.Context, procs []Process, sig syscall.Signal, grace time.Duration) bool {
-	supervised := sig == syscall.SIGTERM && slices.ContainsFunc(procs, func(p Process) bool { return p.Role == "supervisor" && p.alive() })
+	supervised := sig == syscall.SIGTERM && slices.ContainsFunc(procs,
+		func(p Process) bool { return p.Role == "supervisor" && p.alive() })
 	for _, p := range procs {
 		if p.alive() && (p.Role == "supervisor" || !supervised) {
 			syscall.Kill(p.PID, sig)

@@ -38,7 +38,8 @@ func Flags(sub string, o *Options) *flag.FlagSet {
 		return nil
 	}
 	if sub == "summary" {
-		fs.StringVar(&o.Status, "status", "", "aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
+		fs.StringVar(&o.Status, "status", "",
+			"aggregate status of the Pipeline's tasks: Succeeded, Completed, Failed or None")
 	} else {
 		fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
 		fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another folder with a kubeconfig; takes precedence")

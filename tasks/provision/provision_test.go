@@ -44,7 +44,8 @@ type bench struct {
 func newBench(t *testing.T, edit func(*runplan.RunPlan)) *bench {
 	t.Helper()
 	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
-	plan.Deployment = runplan.Deployment{Platform: "kubernetes", Mode: "sim", Model: runplan.Model{Name: "tiny"}, EndpointPath: "/v1/models", Replicas: 1,
+	plan.Deployment = runplan.Deployment{Platform: "kubernetes", Mode: "sim", Model: runplan.Model{Name: "tiny"},
+		EndpointPath: "/v1/models", Replicas: 1,
 		Engine: runplan.Engine{Kind: "sim", HealthPath: "/health", MetricsPath: "/metrics"}}
 	plan.Execution.Phases = runplan.Phases{Deploy: true, Benchmark: true, Cleanup: true}
 	plan.Timeouts.Ready = runplan.Duration(eventually.Limit)
@@ -178,7 +179,8 @@ func boundPort(t *testing.T) string {
 }
 
 func TestUpFailsWithTheReason(t *testing.T) {
-	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	locked := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer locked.Close()
 	closed := boundPort(t)
 	other, err := sim.Listen(sim.Config{Models: []string{"other"}})
@@ -186,7 +188,8 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	elsewhere := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer elsewhere.Close()
 	leads := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer leads.Close()
@@ -200,19 +203,25 @@ func TestUpFailsWithTheReason(t *testing.T) {
 		want string
 	}{
 		{"a command that ends is reported with its last line", func(p *runplan.RunPlan) {
-			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "echo no such model >&2; exit 7"}}
+			p.Deployment.Engine = runplan.Engine{Kind: "command",
+				Command: []string{"/bin/sh", "-c", "echo no such model >&2; exit 7"}}
 		}, contract.ExitUnhealthy, "it ended with exit status 7; its last line: no such model"},
-		{"arguments that the simulated engine does not know", func(p *runplan.RunPlan) { p.Deployment.Engine.Args = []string{"--no-such-flag"} },
+		{"arguments that the simulated engine does not know",
+			func(p *runplan.RunPlan) { p.Deployment.Engine.Args = []string{"--no-such-flag"} },
 			contract.ExitUnhealthy, "flag provided but not defined: -no-such-flag"},
 		{"a command that does not exist", func(p *runplan.RunPlan) {
 			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/no/such/server"}}
 		}, contract.ExitUnhealthy, "no such file or directory"},
-		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy, `it serves "other", but the plan asks for "tiny"`},
+		{"another model than the plan's", existing(other.URL()), contract.ExitUnhealthy,
+			`it serves "other", but the plan asks for "tiny"`},
 		{"a server that wants a key", existing(locked.URL), contract.ExitUnhealthy, "set BFLOW_API_KEY"},
-		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL + `", and bflow follows no redirect`},
+		{"a server that leads elsewhere", existing(leads.URL), contract.ExitUnhealthy,
+			`it redirects to "` + elsewhere.URL + `", and bflow follows no redirect`},
 		{"a credential in an argument, which everybody on this host can read", func(p *runplan.RunPlan) {
-			p.Deployment.Engine = runplan.Engine{Kind: "command", Command: []string{"/bin/sh", "-c", "sleep 1", runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}}
-		}, contract.ExitUsage, "its arguments contain a credential, which everybody on this machine can read; pass it as a variable"},
+			p.Deployment.Engine = runplan.Engine{Kind: "command",
+				Command: []string{"/bin/sh", "-c", "sleep 1", runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}}
+		}, contract.ExitUsage,
+			"its arguments contain a credential, which everybody on this machine can read; pass it as a variable"},
 		{"a Secret of bflow's own", func(p *runplan.RunPlan) {
 			p.Deployment.Env = map[string]string{"A": runplan.SecretKey{Name: "bflow-submit-token", Key: "token"}.Reference()}
 		}, contract.ExitUsage, "which is bflow's own; put the value into a Secret of your own"},
@@ -224,8 +233,10 @@ func TestUpFailsWithTheReason(t *testing.T) {
 			p.Deployment.Engine.Sim = &runplan.Sim{NotReady: runplan.Duration(time.Hour)}
 			p.Timeouts.Ready = runplan.Duration(time.Second)
 		}, contract.ExitUnhealthy, "not ready after 1s"},
-		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "vllm" }, contract.ExitUsage, "needs a cluster"},
-		{"replicas on this host", func(p *runplan.RunPlan) { p.Deployment.Replicas = 2 }, contract.ExitUsage, "2 replicas need a cluster"},
+		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "vllm" }, contract.ExitUsage,
+			"needs a cluster"},
+		{"replicas on this host", func(p *runplan.RunPlan) { p.Deployment.Replicas = 2 }, contract.ExitUsage,
+			"2 replicas need a cluster"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBench(t, row.edit)
@@ -252,15 +263,18 @@ func TestCommandGetsItsPortModelAndHomeAndNoCredentials(t *testing.T) {
 	}
 	b := newBench(t, func(p *runplan.RunPlan) {
 		p.Deployment.Env = map[string]string{"FLAVOUR": "plan"}
-		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics", Command: []string{"/bin/sh", "-c",
-			`echo "home $HOME, tmp $TMPDIR, flavour $FLAVOUR, keys '$BFLOW_API_KEY$AWS_SECRET_ACCESS_KEY'"; exec "$0" step sim-engine --port=$(port) --model=$(model)`, self}}
+		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics",
+			Command: []string{"/bin/sh", "-c",
+				`echo "home $HOME, tmp $TMPDIR, flavour $FLAVOUR, keys '$BFLOW_API_KEY$AWS_SECRET_ACCESS_KEY'"; exec "$0" ` +
+					`step sim-engine --port=$(port) --model=$(model)`, self}}
 	})
 	b.env[contract.EnvHostHome], b.env[contract.EnvHostTmp] = "/home/person", "/var/tmp"
 	if code, out := b.run("up"); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
 	}
 	log, err := os.ReadFile(filepath.Join(b.dir, contract.FileEngineLog))
-	if want := "home /home/person, tmp /var/tmp, flavour plan, keys ''"; err != nil || !strings.Contains(string(log), want) {
+	if want := "home /home/person, tmp /var/tmp, flavour plan, keys ''"; err != nil ||
+		!strings.Contains(string(log), want) {
 		t.Errorf("the engine's log is %q, want %q in it", log, want)
 	}
 	if !strings.Contains(string(log), "AWS_SECRET_ACCESS_KEY") || !strings.Contains(string(log), "BFLOW_API_KEY") {

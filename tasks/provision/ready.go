@@ -33,7 +33,8 @@ const (
 //
 // A server that is asked through an API server, and refuses, may want a key that cannot come there: it answers, and the
 // smoke test will ask it beside it, with the key.
-func waitReady(ctx context.Context, s step.Streams, client *openai.Client, plan *runplan.RunPlan, srv started) (Endpoint, error) {
+func waitReady(ctx context.Context, s step.Streams, client *openai.Client, plan *runplan.RunPlan,
+	srv started) (Endpoint, error) {
 	limit := plan.Timeouts.Ready.D()
 	begin := time.Now()
 	for wait := pollFast; ; wait = min(wait*3/2, pollSlow) {
@@ -58,7 +59,8 @@ func waitReady(ctx context.Context, s step.Streams, client *openai.Client, plan 
 // keyless says whether err is a refusal that a key would have changed.
 func keyless(client *openai.Client, err error) bool {
 	var status *openai.StatusError
-	return client.Proxied && errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden)
+	return client.Proxied && errors.As(err, &status) &&
+		(status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden)
 }
 
 // giveUp returns why waiting longer makes no sense, or nil.
@@ -95,7 +97,8 @@ func probe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan) ([
 	d := &plan.Deployment
 	models, err := client.Served(ctx, plan)
 	var status *openai.StatusError
-	if errors.As(err, &status) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, status.Code) {
+	if errors.As(err, &status) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusNotFound}, status.Code) {
 		return nil, &refusedError{fmt.Errorf("%w; %s", err, hint(status.Code, cmp.Or(d.EndpointPath, "/v1/models")))}
 	}
 	redirect, security := new(outbound.RedirectError), new(tlsclient.Error)
@@ -106,8 +109,9 @@ func probe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan) ([
 		return nil, err
 	}
 	if !slices.Contains(models, d.Model.Name) {
-		return nil, &refusedError{fmt.Errorf("it serves %s, but the plan asks for %q; set model.name or the server's served model name",
-			quoted(models), d.Model.Name)}
+		return nil,
+			&refusedError{fmt.Errorf("it serves %s, but the plan asks for %q; set model.name or the server's served model name",
+				quoted(models), d.Model.Name)}
 	}
 	if d.Endpoint == nil && d.Engine.HealthPath != "" {
 		if _, err := client.Get(ctx, d.Engine.HealthPath); err != nil {
@@ -135,14 +139,17 @@ func quoted(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-func describe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan, srv started, models []string) (Endpoint, error) {
+func describe(ctx context.Context, client *openai.Client, plan *runplan.RunPlan, srv started,
+	models []string) (Endpoint, error) {
 	replicas := srv.replicas
 	if len(replicas) == 0 {
 		replicas = []string{srv.url}
 	}
 	return Endpoint{
-		Schema: EndpointSchema, URL: srv.url, Replicas: replicas, Nodes: srv.nodes, Model: plan.Deployment.Model.Name, ServedModels: models,
-		Engine: plan.Deployment.Engine.Kind, Version: version(ctx, client, plan.Triton()), Deployed: srv.deployed, TruthLog: srv.truthLog,
+		Schema: EndpointSchema, URL: srv.url, Replicas: replicas, Nodes: srv.nodes, Model: plan.Deployment.Model.Name,
+		ServedModels: models,
+		Engine:       plan.Deployment.Engine.Kind, Version: version(ctx, client, plan.Triton()), Deployed: srv.deployed,
+		TruthLog: srv.truthLog,
 	}, nil
 }
 

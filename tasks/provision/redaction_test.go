@@ -66,7 +66,8 @@ func TestNoFileOfARunOnAClusterHoldsASecret(t *testing.T) {
 					server.Remove(pod)
 				}
 			})
-			labels := map[string]any{contract.LabelRun: "p-1", contract.LabelRelease: "p-90", contract.LabelRole: contract.RoleEngine}
+			labels := map[string]any{contract.LabelRun: "p-1", contract.LabelRelease: "p-90",
+				contract.LabelRole: contract.RoleEngine}
 			made := apitest.Object{"metadata": apitest.Object{"name": "p-90-sim", "labels": labels},
 				"spec": apitest.Object{"template": apitest.Object{"metadata": apitest.Object{"labels": labels}}}}
 			server.Put(deploymentsAt+"p-90-sim", made)
@@ -135,8 +136,10 @@ func TestTheLogOfAnEngineOnThisHostHoldsNoSecret(t *testing.T) {
 	}
 	b := newBench(t, func(p *runplan.RunPlan) {
 		withSecrets(p)
-		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics", Command: []string{"/bin/sh", "-c",
-			`echo "token $HF_TOKEN"; printf 'key sk-0123'; printf '456789.\nend\n' >&2; exec "$0" step sim-engine --port=$(port) --model=$(model)`, self}}
+		p.Deployment.Engine = runplan.Engine{Kind: "command", HealthPath: "/health", MetricsPath: "/metrics",
+			Command: []string{"/bin/sh", "-c",
+				`echo "token $HF_TOKEN"; printf 'key sk-0123'; printf '456789.\nend\n' >&2; exec "$0" step sim-engine ` +
+					`--port=$(port) --model=$(model)`, self}}
 	})
 	b.env[contract.EnvAPIKey] = serverKey
 	if code, out := b.run("up", "--secrets-dir="+secretsDir(t)); code != 0 {
@@ -152,7 +155,8 @@ func TestTheLogOfAnEngineOnThisHostHoldsNoSecret(t *testing.T) {
 	}
 	for _, p := range procs {
 		for _, file := range []string{"cmdline", "environ"} {
-			if seen, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), file)); err == nil && strings.Contains(string(seen), serverKey) {
+			if seen, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), file)); err == nil &&
+				strings.Contains(string(seen), serverKey) {
 				t.Errorf("%s of the %s shows the key", file, p.Role)
 			}
 		}

@@ -65,7 +65,8 @@ func down(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan)
 	return finishTeardown(ctx, s, o, where.rescue, "torn_down")
 }
 
-func finishTeardown(ctx context.Context, s step.Streams, o Options, teardown func(context.Context) error, event string) error {
+func finishTeardown(ctx context.Context, s step.Streams, o Options, teardown func(context.Context) error,
+	event string) error {
 	e := step.Event{Source: contract.Provision, Event: event}
 	if err := teardown(ctx); err != nil {
 		e.Event, e.Message = "teardown_failed", err.Error()

@@ -44,7 +44,8 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	if plan != nil {
 		target = plan.Target
 	} else if target.Namespace == "" { // nobody's objects but the run's own may go
-		return nil, fmt.Errorf("looking for the objects of run %q: the namespace is not known; set %s", o.RunID, contract.EnvNamespace)
+		return nil, fmt.Errorf("looking for the objects of run %q: the namespace is not known; set %s", o.RunID,
+			contract.EnvNamespace)
 	}
 	c, err := cluster.Connect([]string{o.TargetWorkspace, o.TargetDir}, target.Name, target.Namespace, s.Env)
 	if err != nil {
@@ -63,7 +64,8 @@ func newRemote(s step.Streams, o Options, plan *runplan.RunPlan) (*remote, error
 	return r, nil
 }
 
-// admitted asks the hub. Outside of a cluster there is none to ask: who calls the step by hand has the rights of a person.
+// admitted asks the hub. Outside of a cluster there is none to ask: who calls the step by hand has the rights of a
+// person.
 func (r *remote) admitted(ctx context.Context) error {
 	hub, err := r.hub()
 	if errors.Is(err, cluster.ErrOutside) {
@@ -78,7 +80,10 @@ func (r *remote) admitted(ctx context.Context) error {
 func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 	switch {
 	case plan.Deployment.Engine.Kind == "command":
-		return nil, fmt.Errorf("provisioning %q: engine command runs only on a local machine; use an engine with an image, or bflow run --local", plan.Name)
+		return nil,
+			fmt.Errorf(
+				"provisioning %q: engine command runs only on a local machine; use an engine with an image, or bflow run --local",
+				plan.Name)
 	case r.where.Objects == nil:
 		return nil, fmt.Errorf("provisioning %q: platform %q is not supported yet; use platform kubernetes, "+
 			"or target.base_url", plan.Name, plan.Deployment.Platform)
@@ -106,7 +111,8 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	srv := started{url: r.c.URL(r.address(d.plan)), nodes: nodesOf(pods), deployed: true, alive: func() error { return nil }}
+	srv := started{url: r.c.URL(r.address(d.plan)), nodes: nodesOf(pods), deployed: true,
+		alive: func() error { return nil }}
 	srv.restarts = func(ctx context.Context) (cluster.Restarts, error) { return r.c.Restarts(ctx, r.run) }
 	if len(pods) > 1 {
 		srv.replicas = cluster.PodURLs(d.plan, pods)
@@ -114,14 +120,15 @@ func (r *remote) deploy(ctx context.Context, d deployment) (started, error) {
 	return srv, nil
 }
 
-// create makes the objects, unless the target has been given to another run meanwhile. What takes longer than its look at
-// the fence holds is given up: a run with a fence must not come late.
+// create makes the objects, unless the target has been given to another run meanwhile. What takes longer than its look
+// at the fence holds is given up: a run with a fence must not come late.
 func (r *remote) create(ctx context.Context, objects []runtime.Object) error {
 	fence := r.s.Env(contract.EnvFence)
 	if fence == "" {
 		return r.c.Create(ctx, objects)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cluster.FenceHolds, fmt.Errorf("it took longer than the lock of the target stays valid"))
+	ctx, cancel := context.WithTimeoutCause(ctx, cluster.FenceHolds,
+		fmt.Errorf("it took longer than the lock of the target stays valid"))
 	defer cancel()
 	if err := r.c.Fenced(ctx, r.run.Hub, fence); err != nil {
 		return err
@@ -129,8 +136,8 @@ func (r *remote) create(ctx context.Context, objects []runtime.Object) error {
 	return r.c.Create(ctx, objects)
 }
 
-// client asks through the API server where the server is on another cluster. It does without the key of the server then,
-// because the API server keeps that header for itself.
+// client asks through the API server where the server is on another cluster. It does without the key of the server
+// then, because the API server keeps that header for itself.
 func (r *remote) client(plan *runplan.RunPlan, url string) (*openai.Client, error) {
 	if r.c.Local {
 		return newClient(r.s.Env, r.o.Secrets(), plan, url)
@@ -174,7 +181,8 @@ func (r *remote) keep(ctx context.Context) error {
 	if missing != nil || r.plan == nil {
 		return err
 	}
-	if text := cluster.Interrupted(pods, r.where.Pods(&r.plan.Deployment), end.Ready, end.Restarts); text != "" && pods != nil {
+	if text := cluster.Interrupted(pods, r.where.Pods(&r.plan.Deployment), end.Ready, end.Restarts); text != "" &&
+		pods != nil {
 		err = errors.Join(err, durable.WriteJSON(filepath.Join(r.o.RunDir, contract.FileEngineExit), exitRecord{Text: text}))
 	}
 	return err

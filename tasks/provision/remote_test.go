@@ -22,8 +22,10 @@ import (
 )
 
 const (
-	podReady = `{"phase":"Running","podIP":"127.0.0.1","conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"sim","state":{"running":{}}}]}`
-	podCrash = `{"phase":"Running","containerStatuses":[{"name":"sim","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":2,"reason":"Error"}}}]}`
+	podReady = `{"phase":"Running","podIP":"127.0.0.1","conditions":[{"type":"Ready","status":"True"}],` +
+		`"containerStatuses":[{"name":"sim","state":{"running":{}}}]}`
+	podCrash = `{"phase":"Running","containerStatuses":[{"name":"sim","restartCount":1,` +
+		`"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":2,"reason":"Error"}}}]}`
 )
 
 const (
@@ -31,8 +33,8 @@ const (
 	deploymentsAt = "/apis/apps/v1/namespaces/bench/deployments/"
 )
 
-// newRemoteBench is a bench whose steps see a cluster. Two replicas make pods known one by one, at the address of a real
-// engine.
+// newRemoteBench is a bench whose steps see a cluster. Two replicas make pods known one by one, at the address of a
+// real engine.
 func newRemoteBench(t *testing.T, edit func(*runplan.RunPlan)) (*bench, *apitest.Server) {
 	t.Helper()
 	b := newBench(t, func(p *runplan.RunPlan) {
@@ -114,10 +116,12 @@ func TestAClusterThatCannotServeSaysWhyAndIsCleanAgain(t *testing.T) {
 	})
 	reason := filepath.Join(b.dir, "reason")
 	code, out := b.run("up", "--reason-result="+reason)
-	if code != contract.ExitUnhealthy || !strings.Contains(out, "ended with exit code 2; its last line: no such flag: --port") {
+	if code != contract.ExitUnhealthy || !strings.Contains(out,
+		"ended with exit code 2; its last line: no such flag: --port") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if text, err := os.ReadFile(reason); err != nil || !strings.HasPrefix(string(text), "CrashLoopBackOff: container sim of pod") {
+	if text, err := os.ReadFile(reason); err != nil ||
+		!strings.HasPrefix(string(text), "CrashLoopBackOff: container sim of pod") {
 		t.Errorf("the reason is %q, %v", text, err)
 	}
 	if left := append(server.List(deploymentsAt), server.List("/api/v1/namespaces/bench/services/")...); len(left) > 0 {
@@ -187,12 +191,14 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 		want   string
 	}{
 		{"the right model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"tiny"}]}`)) }, 0, "waiting for"},
-		{"another model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"huge"}]}`)) }, contract.ExitUnhealthy, `it serves "huge"`},
+		{"another model", func(w http.ResponseWriter) { w.Write([]byte(`{"data":[{"id":"huge"}]}`)) }, contract.ExitUnhealthy,
+			`it serves "huge"`},
 		{"a server that leads elsewhere", func(w http.ResponseWriter) {
 			w.Header().Set("Location", elsewhere.URL)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, contract.ExitUnhealthy, `it redirects to "` + elsewhere.URL},
-		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0, "is up; this account may not ask for more"},
+		{"a server that wants its key", func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }, 0,
+			"is up; this account may not ask for more"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
@@ -232,11 +238,13 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 				return
 			}
 			var end Endpoint
-			if err := step.ReadJSON(filepath.Join(b.dir, contract.FileEndpoint), &end); err != nil || !strings.HasSuffix(end.URL, ".bench.svc:8000") {
+			if err := step.ReadJSON(filepath.Join(b.dir, contract.FileEndpoint), &end); err != nil ||
+				!strings.HasSuffix(end.URL, ".bench.svc:8000") {
 				t.Errorf("%+v, %v", end, err)
 			}
 			code, out = b.run("release")
-			if text, err := os.ReadFile(filepath.Join(b.dir, contract.FileLastScrape)); code != 0 || err != nil || string(text) != "up 1" {
+			if text, err := os.ReadFile(filepath.Join(b.dir, contract.FileLastScrape)); code != 0 || err != nil ||
+				string(text) != "up 1" {
 				t.Errorf("exit %d, metrics %q, %v: %s", code, text, err, out)
 			}
 		})
@@ -245,8 +253,11 @@ func TestAServerOnARemoteTargetIsAskedThroughItsAPIServer(t *testing.T) {
 
 // TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere: its smoke test will ask it.
 func TestAServerThatOnlyTheTargetReachesIsNotAskedFromHere(t *testing.T) {
-	b, server := newRemoteBench(t, func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: "http://there.invalid"} })
-	if code, out := b.run("up"); code != 0 || !strings.Contains(out, `http://there.invalid can be reached only from target "lab"`) {
+	b,
+		server := newRemoteBench(t,
+		func(p *runplan.RunPlan) { p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: "http://there.invalid"} })
+	if code, out := b.run("up"); code != 0 || !strings.Contains(out,
+		`http://there.invalid can be reached only from target "lab"`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, out := b.run("release"); code != 0 || out != "" || len(server.Requests()) > 0 {
@@ -262,7 +273,9 @@ func TestTeardownNeedsNoPlan(t *testing.T) {
 	}{
 		{"release, the plan deleted", "release", "released", os.Remove},
 		{"finish, the plan deleted", "down", "torn_down", os.Remove},
-		{"finish, the plan damaged", "down", "torn_down", func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) }},
+		{"finish, the plan damaged", "down", "torn_down", func(path string) error {
+			return os.WriteFile(path, []byte("{"), 0o600)
+		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
@@ -275,7 +288,8 @@ func TestTeardownNeedsNoPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, out := b.run(row.sub)
-			if left := server.List(deploymentsAt); code != 0 || len(left) != 1 || left[0] != deploymentsAt+"theirs" || !b.event(row.event) {
+			if left := server.List(deploymentsAt); code != 0 || len(left) != 1 || left[0] != deploymentsAt+"theirs" ||
+				!b.event(row.event) {
 				t.Errorf("exit %d, left %q: %s", code, left, out)
 			}
 			if !strings.Contains(out, "removing all objects with the labels of run p-1") {
@@ -290,7 +304,8 @@ func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.dir, contract.FilePlan)); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := b.run("down"); code != 0 || !strings.Contains(out, "the namespace is not known") || len(server.Requests()) > 0 {
+	if code, out := b.run("down"); code != 0 || !strings.Contains(out, "the namespace is not known") ||
+		len(server.Requests()) > 0 {
 		t.Errorf("exit %d: %s; asked for %q", code, out, server.Requests())
 	}
 	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, "reading the plan") {
@@ -300,7 +315,8 @@ func TestWithoutAPlanAndANamespaceNothingIsRemoved(t *testing.T) {
 
 func TestDownGivesUpQuietly(t *testing.T) {
 	b, server := newRemoteBench(t, func(*runplan.RunPlan) {})
-	server.Put(podsAt+"stuck", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
+	server.Put(podsAt+"stuck", apitest.Object{"metadata": apitest.Object{
+		"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
 	said := ""
 	for _, deadline := range []string{"1s", "5s", "1m"} { // a busy host may need the first ones for what comes before
 		code, out := b.run("down", "--deadline="+deadline)
@@ -335,9 +351,12 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 		edit func(*runplan.RunPlan)
 		want string
 	}{
-		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" }, "engine command runs only on a local machine"},
-		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" }, `platform "llm-d" is not supported yet`},
-		{"more than the run has asked for", func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
+		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" },
+			"engine command runs only on a local machine"},
+		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" },
+			`platform "llm-d" is not supported yet`},
+		{"more than the run has asked for",
+			func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
 			"it needs 1 nvidia.com/gpu, but the run has requested 0"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -357,7 +376,9 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 func TestARemoteTargetWithoutCredentialsIsRefused(t *testing.T) {
 	b, _ := newRemoteBench(t, func(*runplan.RunPlan) {})
 	b.target = t.TempDir()
-	if code, out := b.run("up"); code != contract.ExitUsage || !strings.Contains(out, `connecting to target "lab": there are no credentials for it; start the run through its queue`) {
+	if code, out := b.run("up"); code != contract.ExitUsage ||
+		!strings.Contains(out,
+			`connecting to target "lab": there are no credentials for it; start the run through its queue`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
@@ -369,10 +390,12 @@ func TestARunThatWasNotLetStartTouchesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Put(deploymentsAt+"theirs", apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
+	server.Put(deploymentsAt+"theirs", apitest.Object{
+		"metadata": apitest.Object{"labels": apitest.Object{"bflow.dev/run": "p-1", "bflow.dev/release": "x"}}})
 	hub := apitest.New(t, "bench")
 	hub.ServeRuns()
-	hub.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/p-1", apitest.Object{"metadata": apitest.Object{"uid": "u", "labels": apitest.Object{contract.LabelPlanHash: "h"}}})
+	hub.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/p-1",
+		apitest.Object{"metadata": apitest.Object{"uid": "u", "labels": apitest.Object{contract.LabelPlanHash: "h"}}})
 	hub.Put("/api/v1/namespaces/bench", apitest.Object{})
 	b.env[contract.EnvPipelineRun], b.env[contract.EnvPipelineRunUID] = "p-1", "u"
 	o := Options{Options: step.Options{PlanDir: b.dir, RunDir: b.dir, RunID: "p-1", Attempt: 1}, TargetDir: b.target}

@@ -38,9 +38,12 @@ func TestARestartCountsOnceTheEngineWasReady(t *testing.T) {
 		{"it crashed while it loaded", podOf(1, running, crash), podOf(1, running, crash), "serving", ""},
 		{"it crashed twice while it loaded", podOf(2, running, crash), podOf(2, running, crash), "serving", ""},
 		{"it crashed under load", podOf(0, running, ""), podOf(1, running, oom), "crashed", "OOMKilled (exit code 137)"},
-		{"it crashed while it loaded, and under load", podOf(1, running, crash), podOf(2, running, oom), "crashed", "OOMKilled (exit code 137)"},
-		{"it crashed while it loaded, and has just ended", podOf(1, running, crash), podOf(1, oom, crash), "serving", "OOMKilled (exit code 137)"},
-		{"it crashed while it loaded, and is to be started again", podOf(1, running, crash), podOf(1, backOff, oom), "serving",
+		{"it crashed while it loaded, and under load", podOf(1, running, crash), podOf(2, running, oom), "crashed",
+			"OOMKilled (exit code 137)"},
+		{"it crashed while it loaded, and has just ended", podOf(1, running, crash), podOf(1, oom, crash), "serving",
+			"OOMKilled (exit code 137)"},
+		{"it crashed while it loaded, and is to be started again", podOf(1, running, crash), podOf(1, backOff, oom),
+			"serving",
 			"OOMKilled (exit code 137)"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -60,7 +63,8 @@ func TestARestartCountsOnceTheEngineWasReady(t *testing.T) {
 					server.Remove(pod)
 				}
 			})
-			server.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"data":[{"id":"tiny"}]}`)) }))
+			server.Proxy(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"data":[{"id":"tiny"}]}`)) }))
 			if code, out := b.run("up"); code != 0 {
 				t.Fatalf("up: exit %d: %s", code, out)
 			}
@@ -68,7 +72,8 @@ func TestARestartCountsOnceTheEngineWasReady(t *testing.T) {
 			if code, out := b.run("release"); code != 0 {
 				t.Fatalf("release: exit %d: %s", code, out)
 			}
-			if text, err := os.ReadFile(filepath.Join(b.dir, contract.FileEngineLog)); err != nil || !strings.Contains(string(text), row.log) {
+			if text, err := os.ReadFile(filepath.Join(b.dir, contract.FileEngineLog)); err != nil ||
+				!strings.Contains(string(text), row.log) {
 				t.Errorf("the log of the engine is %q, %v, want %q", text, err, row.log)
 			}
 			var exit exitRecord

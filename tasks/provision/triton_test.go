@@ -20,8 +20,9 @@ import (
 func onTriton(model string) func(*runplan.RunPlan) {
 	return func(p *runplan.RunPlan) {
 		p.Deployment.Model.Name = model
-		p.Deployment.Engine = runplan.Engine{Kind: "triton", Image: "reg.example/tritonserver:v1", Command: []string{"tritonserver"},
-			Port: 8000, HealthPath: "/v2/health/ready", MetricsPath: "/metrics", MetricsPort: 8002}
+		p.Deployment.Engine = runplan.Engine{Kind: "triton", Image: "reg.example/tritonserver:v1",
+			Command: []string{"tritonserver"},
+			Port:    8000, HealthPath: "/v2/health/ready", MetricsPath: "/metrics", MetricsPort: 8002}
 		p.Measurements = []runplan.Measurement{{Name: "load", API: runplan.API{Type: runplan.APITriton, VerifyTLS: true}}}
 	}
 }

@@ -85,7 +85,8 @@ func up(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan) e
 	return upAt(ctx, s, o, plan, where)
 }
 
-// upAt asks first of all whether the run may be: for one that may not, nothing is touched, not even what carries its name.
+// upAt asks first of all whether the run may be: for one that may not, nothing is touched, not even what carries its
+// name.
 func upAt(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPlan, where place) error {
 	if err := where.admitted(ctx); err != nil {
 		err = step.Exit(contract.ExitUsage, err)
@@ -118,8 +119,10 @@ func bringUp(ctx context.Context, s step.Streams, o Options, plan *runplan.RunPl
 	}
 	if client == nil {
 		fmt.Fprintf(s.Err, "%s can be reached only from target %q\n", srv.url, plan.Target.Name)
-		return Endpoint{Schema: EndpointSchema, URL: srv.url, Replicas: []string{srv.url}, Model: plan.Deployment.Model.Name, ServedModels: []string{},
-			Engine: plan.Deployment.Engine.Kind, Release: runplan.Release(plan, o.RunID), Started: begin, Ready: time.Now().UTC()}, nil
+		return Endpoint{Schema: EndpointSchema, URL: srv.url, Replicas: []string{srv.url}, Model: plan.Deployment.Model.Name,
+			ServedModels: []string{},
+			Engine:       plan.Deployment.Engine.Kind, Release: runplan.Release(plan, o.RunID), Started: begin,
+			Ready: time.Now().UTC()}, nil
 	}
 	defer client.Close()
 	fmt.Fprintf(s.Err, "waiting for %s to serve %q\n", srv.url, plan.Deployment.Model.Name)
@@ -163,7 +166,8 @@ func publish(o Options, end Endpoint) error {
 		return err
 	}
 	if err := step.AppendEvent(o.RunDir, step.Event{Source: contract.Provision, Event: "ready",
-		Message: fmt.Sprintf("%s serves %q after %s", end.URL, end.Model, end.Ready.Sub(end.Started).Round(time.Millisecond))}); err != nil {
+		Message: fmt.Sprintf("%s serves %q after %s", end.URL, end.Model,
+			end.Ready.Sub(end.Started).Round(time.Millisecond))}); err != nil {
 		return err
 	}
 	if o.EndpointResult == "" {
@@ -179,18 +183,23 @@ func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 	case d.Endpoint != nil:
 		return existing{}, nil
 	case !plan.Execution.Phases.Deploy:
-		return nil, fmt.Errorf("provisioning %q: stages.deploy is false and target.base_url names no server to use", plan.Name)
+		return nil, fmt.Errorf("provisioning %q: stages.deploy is false and target.base_url names no server to use",
+			plan.Name)
 	case d.Engine.Kind == "sim" || d.Engine.Kind == "command":
 		if d.Replicas > 1 {
-			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url", plan.Name, d.Replicas)
+			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url",
+				plan.Name, d.Replicas)
 		}
 		if d.Engine.Kind == "sim" {
 			return simulated{}, nil
 		}
 		return command{}, nil
 	default:
-		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine sim, engine command or target.base_url",
-			plan.Name, d.Engine.Kind, d.Platform)
+		return nil,
+			fmt.Errorf(
+				"provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine sim, engine command or "+
+					"target.base_url",
+				plan.Name, d.Engine.Kind, d.Platform)
 	}
 }
 
@@ -205,7 +214,8 @@ func (existing) deploy(_ context.Context, d deployment) (started, error) {
 	return started{url: where.Endpoint(&d.plan.Deployment, "").URL, alive: func() error { return nil }}, nil
 }
 
-func newClient(env func(string) string, secrets *step.Secrets, plan *runplan.RunPlan, url string) (*openai.Client, error) {
+func newClient(env func(string) string, secrets *step.Secrets, plan *runplan.RunPlan,
+	url string) (*openai.Client, error) {
 	key, err := step.APIKey(env)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ type server struct {
 }
 
 func examine(ctx context.Context, o Options, first server, plan *runplan.RunPlan) (Result, error) {
-	r := Result{Schema: Schema, Endpoint: o.Endpoint, Model: plan.Deployment.Model.Name, Time: time.Now().UTC(), Passed: true}
+	r := Result{Schema: Schema, Endpoint: o.Endpoint, Model: plan.Deployment.Model.Name, Time: time.Now().UTC(),
+		Passed: true}
 	for i, url := range urls(o) {
 		asked, replica := first, ""
 		if i > 0 {
@@ -80,7 +81,8 @@ func (e examiner) all(ctx context.Context, list []check, replica string) []Check
 			continue
 		}
 		for _, rest := range list[i+1:] {
-			out = append(out, Check{Name: rest.name, Replica: replica, Verdict: Skip, Evidence: "skipped, because the check before had no answer"})
+			out = append(out, Check{Name: rest.name, Replica: replica, Verdict: Skip,
+				Evidence: "skipped, because the check before had no answer"})
 		}
 		break
 	}
@@ -113,7 +115,8 @@ func urls(o Options) []string {
 		Replicas []string `json:"replicas"`
 	}
 	out := []string{o.Endpoint}
-	if data, err := os.ReadFile(filepath.Join(o.RunDir, contract.FileEndpoint)); err == nil && json.Unmarshal(data, &end) == nil {
+	if data, err := os.ReadFile(filepath.Join(o.RunDir, contract.FileEndpoint)); err == nil &&
+		json.Unmarshal(data, &end) == nil {
 		for _, u := range end.Replicas {
 			if u != o.Endpoint {
 				out = append(out, u)
@@ -150,7 +153,8 @@ func (e examiner) run(ctx context.Context, name, replica string, ask func(contex
 	if f.verdict == Fail && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		f = failed("no answer within %s", e.budget())
 	}
-	return Check{Name: name, Replica: replica, Verdict: f.verdict, Evidence: f.evidence, Millis: time.Since(begin).Milliseconds()}
+	return Check{Name: name, Replica: replica, Verdict: f.verdict, Evidence: f.evidence,
+		Millis: time.Since(begin).Milliseconds()}
 }
 
 func (e examiner) health(ctx context.Context) finding {
@@ -160,7 +164,8 @@ func (e examiner) health(ctx context.Context) finding {
 	}
 	_, err := e.client.Get(ctx, path)
 	var status *openai.StatusError
-	missing := errors.As(err, &status) && (status.Code == http.StatusNotFound || e.plan.Triton() && status.Code == http.StatusBadRequest)
+	missing := errors.As(err, &status) && (status.Code == http.StatusNotFound || e.plan.Triton() &&
+		status.Code == http.StatusBadRequest)
 	if e.plan.Deployment.Endpoint != nil && missing {
 		return warned("%v; optional for an existing endpoint", err)
 	}
@@ -246,7 +251,9 @@ func (e examiner) length(ctx context.Context) finding {
 	case !answer.Usage:
 		return warned("the server reports no usage, so the length cannot be checked")
 	case answer.OutputTokens != askTokens:
-		return failed("requested exactly %d tokens, got %d (finish_reason %q); if the server supports neither ignore_eos nor min_tokens, set load.api.exact_output: false",
+		return failed(
+			"requested exactly %d tokens, got %d (finish_reason %q); if the server supports neither ignore_eos nor "+
+				"min_tokens, set load.api.exact_output: false",
 			askTokens, answer.OutputTokens, answer.FinishReason)
 	}
 	return passed("requested %d tokens, got %d", askTokens, answer.OutputTokens)

@@ -20,10 +20,12 @@ import (
 
 func plan(edit func(*runplan.RunPlan)) *runplan.RunPlan {
 	p := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
-	p.Deployment = runplan.Deployment{Model: runplan.Model{Name: "tiny"}, Replicas: 1, Engine: runplan.Engine{Kind: "sim", HealthPath: "/health"}}
+	p.Deployment = runplan.Deployment{Model: runplan.Model{Name: "tiny"}, Replicas: 1,
+		Engine: runplan.Engine{Kind: "sim", HealthPath: "/health"}}
 	p.Execution.VerifyCompletions = true
-	p.Measurements = []runplan.Measurement{{Name: "load", API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true,
-		ExactOutput: true, Timeout: runplan.Duration(eventually.Limit)}}}
+	p.Measurements = []runplan.Measurement{{Name: "load",
+		API: runplan.API{Type: "chat", Path: "/v1/chat/completions", Stream: true,
+			ExactOutput: true, Timeout: runplan.Duration(eventually.Limit)}}}
 	if edit != nil {
 		edit(p)
 	}
@@ -63,7 +65,8 @@ func ask(t *testing.T, dir, endpoint string, env map[string]string) (int, string
 	t.Helper()
 	var errs bytes.Buffer
 	s := step.Streams{Out: &errs, Err: &errs, Env: func(k string) string { return env[k] }}
-	code := step.Run(context.Background(), "smoketest", Run, s, []string{"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=p-1", "--endpoint=" + endpoint})
+	code := step.Run(context.Background(), "smoketest", Run, s,
+		[]string{"--plan-dir=" + dir, "--run-dir=" + dir, "--run-id=p-1", "--endpoint=" + endpoint})
 	var r Result
 	if err := step.ReadJSON(filepath.Join(dir, contract.FileSmoketest), &r); err != nil {
 		t.Fatal(err)
@@ -94,7 +97,8 @@ func TestAnUnfitServerIsNamedInOneSentence(t *testing.T) {
 	}{
 		{"another model", sim.Config{Models: []string{"big"}}, `served model: it serves "big", but the plan asks for "tiny"`},
 		{"every request fails", sim.Config{Models: []string{"tiny"}, Sim: runplan.Sim{FailureRate: 1}}, "measured API: POST"},
-		{"it is not ready", sim.Config{Models: []string{"tiny"}, Sim: runplan.Sim{NotReady: runplan.Duration(time.Hour)}}, "health: GET"},
+		{"it is not ready", sim.Config{Models: []string{"tiny"}, Sim: runplan.Sim{NotReady: runplan.Duration(time.Hour)}},
+			"health: GET"},
 		{"short answers", fault("short_output"), "requested length: requested exactly 8 tokens"},
 		{"an error event", fault("error_event"), "measured API: POST"},
 		{"a stream without its end", fault("no_done"), "ended without [DONE]"},
@@ -119,7 +123,8 @@ func TestAServerThatLeadsElsewhereIsUnfit(t *testing.T) {
 	defer server.Close()
 	dir := planned(t, plan(nil))
 	code, out, r := ask(t, dir, server.URL, map[string]string{"BFLOW_API_KEY": "sesame"})
-	if want := `it redirects to "` + elsewhere.URL + `/v1", and bflow follows no redirect`; code != contract.ExitUnhealthy || r.Passed || !strings.Contains(out, want) {
+	if want := `it redirects to "` + elsewhere.URL +
+		`/v1", and bflow follows no redirect`; code != contract.ExitUnhealthy || r.Passed || !strings.Contains(out, want) {
 		t.Errorf("exit %d, want 3 and %q: %s", code, want, out)
 	}
 	if strings.Contains(out, "sesame") || strings.Contains(out, "s3cret") {

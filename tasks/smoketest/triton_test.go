@@ -29,11 +29,13 @@ func TestTritonIsFitWhenItsModelIsReady(t *testing.T) {
 			p.Deployment.Engine = runplan.Engine{Kind: "vllm", HealthPath: "/health"}
 			p.Deployment.Endpoint = &runplan.Endpoint{BaseURL: "http://triton.example"}
 		}},
-		{name: "it has another model", models: []string{"huge"}, edit: deployed, code: contract.ExitUnhealthy, want: `it serves "huge", but the plan asks for "tiny"`},
-		{name: "it is asked for chats, which only its OpenAI frontend answers", models: []string{"tiny"}, edit: func(p *runplan.RunPlan) {
-			deployed(p)
-			p.Measurements[0].API = runplan.API{Type: runplan.APIChat, Path: "/v1/chat/completions"}
-		}, code: contract.ExitUnhealthy, want: "set load.api.type: triton"},
+		{name: "it has another model", models: []string{"huge"}, edit: deployed, code: contract.ExitUnhealthy,
+			want: `it serves "huge", but the plan asks for "tiny"`},
+		{name: "it is asked for chats, which only its OpenAI frontend answers", models: []string{"tiny"},
+			edit: func(p *runplan.RunPlan) {
+				deployed(p)
+				p.Measurements[0].API = runplan.API{Type: runplan.APIChat, Path: "/v1/chat/completions"}
+			}, code: contract.ExitUnhealthy, want: "set load.api.type: triton"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			server := httptest.NewServer(&tritontest.Server{Models: row.models})

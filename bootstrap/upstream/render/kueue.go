@@ -85,8 +85,9 @@ func overlay(memory filesys.FileSystem, config, version string) error {
 		"kind":       "Kustomization",
 		"resources":  []any{"../config/default"},
 		"images":     []any{map[string]any{"name": staging, "newName": kueueImage, "newTag": version}},
-		"configMapGenerator": []any{map[string]any{"name": "kueue-manager-config", "namespace": upstream.KueueNamespace, "behavior": "replace",
-			"files": []any{"controller_manager_config.yaml"}}},
+		"configMapGenerator": []any{map[string]any{"name": "kueue-manager-config", "namespace": upstream.KueueNamespace,
+			"behavior": "replace",
+			"files":    []any{"controller_manager_config.yaml"}}},
 		"generatorOptions": map[string]any{"disableNameSuffixHash": true},
 		"patches": []any{map[string]any{
 			"target": map[string]any{"kind": "Deployment", "name": "kueue-controller-manager"},
@@ -162,7 +163,8 @@ func isNeeded(webhook any) bool {
 		rule, _ := r.(map[string]any)
 		groups, _, _ := unstructured.NestedStringSlice(rule, "apiGroups")
 		resources, _, _ := unstructured.NestedStringSlice(rule, "resources")
-		if slices.Equal(groups, []string{"kueue.x-k8s.io"}) || slices.Equal(groups, []string{"batch"}) && slices.Contains(resources, "jobs") {
+		if slices.Equal(groups, []string{"kueue.x-k8s.io"}) || slices.Equal(groups, []string{"batch"}) &&
+			slices.Contains(resources, "jobs") {
 			return true
 		}
 	}

@@ -35,8 +35,10 @@ type source struct {
 
 func render(dir string) error {
 	sources := []source{
-		{module: "github.com/tektoncd/pipeline", want: upstream.TektonVersion, file: "tekton.yaml", inputs: "config/**/*.yaml", objects: tekton},
-		{module: "sigs.k8s.io/kueue", want: upstream.KueueVersion, file: "kueue.yaml", inputs: "config/default by kustomize", objects: kueue},
+		{module: "github.com/tektoncd/pipeline", want: upstream.TektonVersion, file: "tekton.yaml",
+			inputs: "config/**/*.yaml", objects: tekton},
+		{module: "sigs.k8s.io/kueue", want: upstream.KueueVersion, file: "kueue.yaml", inputs: "config/default by kustomize",
+			objects: kueue},
 	}
 	for _, s := range sources {
 		if err := s.write(dir); err != nil {
@@ -59,8 +61,10 @@ func (s source) write(dir string) error {
 		return err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Generated from %s %s (%s) by go generate ./bootstrap/upstream: do not edit.\n", s.module, version, s.inputs)
-	fmt.Fprintf(&out, "# Licensed under the Apache License, Version 2.0, by the authors of that module. %d objects.\n", len(objects))
+	fmt.Fprintf(&out, "# Generated from %s %s (%s) by go generate ./bootstrap/upstream: do not edit.\n", s.module, version,
+		s.inputs)
+	fmt.Fprintf(&out, "# Licensed under the Apache License, Version 2.0, by the authors of that module. %d objects.\n",
+		len(objects))
 	for _, o := range objects {
 		text, err := yaml.Marshal(o.Object)
 		if err != nil {

@@ -53,7 +53,8 @@ func newProbe(cfg *rest.Config, clock func() time.Time, tell func()) (*probe, er
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the API server: %w", err)
 	}
-	return &probe{client: client, base: base, clock: clock, tell: tell, wanted: make(chan struct{}, 1), returns: make(chan struct{})}, nil
+	return &probe{client: client, base: base, clock: clock, tell: tell, wanted: make(chan struct{}, 1),
+		returns: make(chan struct{})}, nil
 }
 
 func (p *probe) run(ctx context.Context) {
@@ -125,7 +126,8 @@ func (p *probe) answer(ctx context.Context) string {
 	case http.StatusOK:
 		return ""
 	case http.StatusUnauthorized:
-		return "it refuses our credentials (401 Unauthorized): the account was deleted or its token has expired; bflow target add with the same name renews them"
+		return "it refuses our credentials (401 Unauthorized): the account was deleted or its token has expired; bflow " +
+			"target add with the same name renews them"
 	default:
 		return "it answers " + res.Status
 	}

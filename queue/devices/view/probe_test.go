@@ -36,7 +36,8 @@ func TestReach(t *testing.T) {
 		now = now.Add(time.Minute)
 		p.ask(t.Context())
 		got := p.now()
-		if got.Up != want.Up || !got.Since.Equal(want.Since) || !strings.Contains(got.Why, want.Why) || (got.Why == "") != got.Up || told != times {
+		if got.Up != want.Up || !got.Since.Equal(want.Since) || !strings.Contains(got.Why, want.Why) ||
+			(got.Why == "") != got.Up || told != times {
 			t.Errorf("got %+v after %d changes, want %+v after %d", got, told, want, times)
 		}
 	}

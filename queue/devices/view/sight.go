@@ -47,7 +47,8 @@ func openSight(cfg *rest.Config, tell func(), nodes labels.Selector, also []watc
 		return nil, err
 	}
 	s := &sight{ready: make(chan struct{})}
-	if s.dynamic, err = serves(mapper, schema.GroupKind{Group: resourcev1.GroupName, Kind: "ResourceSlice"}, "v1"); err != nil {
+	if s.dynamic, err = serves(mapper, schema.GroupKind{Group: resourcev1.GroupName, Kind: "ResourceSlice"},
+		"v1"); err != nil {
 		return nil, fmt.Errorf("asking what it serves: %w", err)
 	}
 	scheme := runtime.NewScheme()
@@ -57,10 +58,12 @@ func openSight(cfg *rest.Config, tell func(), nodes labels.Selector, also []watc
 		}
 	}
 	options := cache.Options{
-		Mapper: mapper, Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(), ReaderFailOnMissingInformer: true,
+		Mapper: mapper, Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields(),
+		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: stripNode, Label: nodes},
-			&corev1.Pod{}:  {Transform: stripPod, Field: fields.ParseSelectorOrDie("status.phase!=Succeeded,status.phase!=Failed")},
+			&corev1.Pod{}: {Transform: stripPod, Field: fields.ParseSelectorOrDie(
+				"status.phase!=Succeeded,status.phase!=Failed")},
 		},
 	}
 	if s.cache, err = cache.New(cfg, options); err != nil {
@@ -132,7 +135,8 @@ func changed(before, after any) bool {
 	switch a := after.(type) {
 	case *corev1.Node:
 		b, ok := before.(*corev1.Node)
-		return !ok || !reflect.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Status, b.Status)
+		return !ok || !reflect.DeepEqual(a.Labels, b.Labels) || !equality.Semantic.DeepEqual(a.Spec, b.Spec) ||
+			!equality.Semantic.DeepEqual(a.Status, b.Status)
 	case *corev1.Pod:
 		b, ok := before.(*corev1.Pod)
 		return !ok || !equality.Semantic.DeepEqual(a.Spec, b.Spec) || !equality.Semantic.DeepEqual(a.Status, b.Status)

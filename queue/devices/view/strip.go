@@ -18,7 +18,8 @@ func stripNode(obj any) (any, error) {
 	out := &corev1.Node{
 		ObjectMeta: bare(n.ObjectMeta),
 		Spec:       corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable},
-		Status:     corev1.NodeStatus{Capacity: onlyDevices(n.Status.Capacity), Allocatable: onlyDevices(n.Status.Allocatable)},
+		Status: corev1.NodeStatus{Capacity: onlyDevices(n.Status.Capacity),
+			Allocatable: onlyDevices(n.Status.Allocatable)},
 	}
 	out.Labels = n.Labels
 	for _, t := range n.Spec.Taints {
@@ -41,7 +42,8 @@ func stripPod(obj any) (any, error) {
 	out := &corev1.Pod{ObjectMeta: bare(p.ObjectMeta)}
 	if run := p.Labels[contract.LabelRun]; run != "" {
 		out.Labels = map[string]string{
-			contract.LabelRun: run, contract.LabelHub: p.Labels[contract.LabelHub], contract.LabelRelease: p.Labels[contract.LabelRelease],
+			contract.LabelRun: run, contract.LabelHub: p.Labels[contract.LabelHub],
+			contract.LabelRelease: p.Labels[contract.LabelRelease],
 		}
 	}
 	if len(devices.OfPod(p)) == 0 {
@@ -49,7 +51,8 @@ func stripPod(obj any) (any, error) {
 	}
 	out.Spec.NodeName = p.Spec.NodeName
 	out.Status = corev1.PodStatus{Phase: p.Status.Phase, NominatedNodeName: p.Status.NominatedNodeName}
-	out.Spec.Containers, out.Spec.InitContainers = stripContainers(p.Spec.Containers), stripContainers(p.Spec.InitContainers)
+	out.Spec.Containers, out.Spec.InitContainers = stripContainers(p.Spec.Containers),
+		stripContainers(p.Spec.InitContainers)
 	return out, nil
 }
 

@@ -20,7 +20,8 @@ func (t *Target) Vacant(ctx context.Context, namespace string, ours func(labels 
 	case !s.complete():
 		return false, fmt.Errorf("looking into namespace %q of target %q: its pods are not all known yet", namespace, t.Name)
 	case !t.Reach().Up:
-		return false, fmt.Errorf("looking into namespace %q of target %q: it does not answer: %s", namespace, t.Name, t.Reach().Why)
+		return false, fmt.Errorf("looking into namespace %q of target %q: it does not answer: %s", namespace, t.Name,
+			t.Reach().Why)
 	}
 	var pods corev1.PodList
 	if err := s.cache.List(ctx, &pods, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

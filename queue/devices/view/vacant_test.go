@@ -61,7 +61,8 @@ func TestWhereNobodyWatchesAccountsNothingIsVacant(t *testing.T) {
 	}
 	go far.Start(t.Context())
 	eventually.True(t, "that all of it is seen", func() bool { return far.Ready() && far.Reach().Up })
-	if vacant, err := far.Vacant(t.Context(), "bench", func(map[string]string) bool { return true }); vacant || err == nil {
+	if vacant, err := far.Vacant(t.Context(), "bench", func(map[string]string) bool { return true }); vacant ||
+		err == nil {
 		t.Errorf("it is vacant: %v, %v", vacant, err)
 	}
 }

@@ -16,8 +16,10 @@ import (
 
 func fullNode(edit func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Labels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100"}, Annotations: map[string]string{"x": "y"}},
-		Spec:       corev1.NodeSpec{PodCIDR: "10.0.0.0/24", Taints: []corev1.Taint{{Key: "dedicated", Value: "x", Effect: corev1.TaintEffectNoSchedule}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1",
+			Labels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100"}, Annotations: map[string]string{"x": "y"}},
+		Spec: corev1.NodeSpec{PodCIDR: "10.0.0.0/24",
+			Taints: []corev1.Taint{{Key: "dedicated", Value: "x", Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{
 			Capacity:    corev1.ResourceList{"cpu": resource.MustParse("8"), "nvidia.com/gpu": resource.MustParse("8")},
 			Allocatable: corev1.ResourceList{"cpu": resource.MustParse("8"), "nvidia.com/gpu": resource.MustParse("8")},
@@ -35,9 +37,11 @@ func fullNode(edit func(*corev1.Node)) *corev1.Node {
 
 func fullPod(edit func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", UID: "u", Labels: map[string]string{"bflow.dev/run": "r", "bflow.dev/hub": "h", "app": "x"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", UID: "u",
+			Labels: map[string]string{"bflow.dev/run": "r", "bflow.dev/hub": "h", "app": "x"}},
 		Spec: corev1.PodSpec{NodeName: "a", Containers: []corev1.Container{{
-			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2")}},
+			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{"cpu": resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("2")}},
 		}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.7"},
 	}
@@ -100,9 +104,12 @@ func TestWhatIsTold(t *testing.T) {
 		before, after any
 		want          bool
 	}{
-		{"a heartbeat", fullNode(nil), fullNode(func(n *corev1.Node) { n.ResourceVersion = "2"; n.Annotations["x"] = "z" }), false},
-		{"a node that is lost", fullNode(nil), fullNode(func(n *corev1.Node) { n.Status.Conditions[1].Status = corev1.ConditionUnknown }), true},
-		{"a device that fell ill", fullNode(nil), fullNode(func(n *corev1.Node) { n.Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("7") }), true},
+		{"a heartbeat", fullNode(nil), fullNode(func(n *corev1.Node) { n.ResourceVersion = "2"; n.Annotations["x"] = "z" }),
+			false},
+		{"a node that is lost", fullNode(nil),
+			fullNode(func(n *corev1.Node) { n.Status.Conditions[1].Status = corev1.ConditionUnknown }), true},
+		{"a device that fell ill", fullNode(nil), fullNode(
+			func(n *corev1.Node) { n.Status.Allocatable["nvidia.com/gpu"] = resource.MustParse("7") }), true},
 		{"a product that is now known", fullNode(func(n *corev1.Node) { n.Labels = nil }), fullNode(nil), true},
 		{"a cordon", fullNode(nil), fullNode(func(n *corev1.Node) { n.Spec.Unschedulable = true }), true},
 		{"a pod that gets an address", fullPod(func(p *corev1.Pod) { p.Status.PodIP = "" }), fullPod(nil), false},

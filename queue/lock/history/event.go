@@ -15,7 +15,8 @@ type Kind string
 
 // Kinds of events.
 const (
-	Taken    Kind = "taken"    // a hub got the Lease, or changed its key: key, fence; from, where another hub did not renew it
+	// a hub got the Lease, or changed its key: key, fence; from, where another hub did not renew it
+	Taken    Kind = "taken"
 	Freed    Kind = "freed"    // a hub gave the Lease back
 	Started  Kind = "started"  // a run was let start: key, fence, amounts
 	Idle     Kind = "idle"     // no pod of a run holds a device any more: its quota is free
@@ -49,7 +50,8 @@ type Event struct {
 // String is the event for a person.
 func (e Event) String() string {
 	text := fmt.Sprintf("%s %s %s", e.Time.UTC().Format(clock), e.Hub, e.Kind)
-	for _, part := range []struct{ name, value string }{{"target", e.Target}, {"run", e.Run}, {"key", e.Key}, {"from", e.From}} {
+	for _, part := range []struct{ name, value string }{{"target", e.Target}, {"run", e.Run}, {"key", e.Key},
+		{"from", e.From}} {
 		if part.value != "" {
 			text += " " + part.name + "=" + part.value
 		}

@@ -21,7 +21,8 @@ func TestStartReturnsWhenNoKeeperWorksAnyMore(t *testing.T) {
 		l := newLab(t)
 		var asking atomic.Int64
 		slow := interceptor.NewClient(l.target, interceptor.Funcs{
-			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			Get: func(ctx context.Context, _ client.WithWatch, _ client.ObjectKey, _ client.Object,
+				_ ...client.GetOption) error {
 				asking.Add(1)
 				defer asking.Add(-1)
 				<-ctx.Done()

@@ -181,7 +181,8 @@ func (k *keeper) look(ctx context.Context, t target.Target, s *lock.Situation) (
 }
 
 // change writes the Lease where it should be another.
-func (k *keeper) change(ctx context.Context, t target.Target, obj *coordinationv1.Lease, s lock.Situation) (time.Duration, error) {
+func (k *keeper) change(ctx context.Context, t target.Target, obj *coordinationv1.Lease,
+	s lock.Situation) (time.Duration, error) {
 	next, step := k.next(s)
 	if step.Frees() { // a cache may not show yet what was let start
 		started, err := k.runs.listStartedLive(ctx, k.name)
@@ -213,7 +214,8 @@ func (k *keeper) next(s lock.Situation) (lock.Lease, lock.Step) {
 	return k.memory.Next(k.o.Clock.Now(), s)
 }
 
-func (k *keeper) write(ctx context.Context, t target.Target, obj *coordinationv1.Lease, next lock.Lease, step lock.Step) (conflict bool, err error) {
+func (k *keeper) write(ctx context.Context, t target.Target, obj *coordinationv1.Lease, next lock.Lease,
+	step lock.Step) (conflict bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	from := of(obj)

@@ -72,7 +72,8 @@ func (h *hub) start() {
 		return nil
 	}
 	way := interceptor.NewClient(h.lab.target, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+			opts ...client.GetOption) error {
 			return errors.Join(fail(), c.Get(ctx, key, obj, opts...))
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
@@ -129,7 +130,8 @@ func (h *hub) let(name, key string) {
 // end is a run that is released.
 func (h *hub) end(name string) {
 	h.lab.t.Helper()
-	h.lab.must(h.client.Delete(h.lab.t.Context(), &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench"}}))
+	h.lab.must(h.client.Delete(h.lab.t.Context(), &tektonv1.PipelineRun{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench"}}))
 	h.ask(lock.Request{})
 }
 
@@ -143,7 +145,8 @@ func (l *lab) must(err error) {
 func (l *lab) lease() *coordinationv1.Lease {
 	l.t.Helper()
 	obj := &coordinationv1.Lease{}
-	l.must(l.target.Get(l.t.Context(), client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.LeasePlatform}, obj))
+	l.must(l.target.Get(l.t.Context(), client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.LeasePlatform},
+		obj))
 	return obj
 }
 
@@ -159,8 +162,10 @@ func (l *lab) pod(hub string) *corev1.Pod {
 func (l *lab) expect(holder, key string, fence int64) {
 	l.t.Helper()
 	obj := l.lease()
-	if *obj.Spec.HolderIdentity != holder || obj.Annotations[contract.AnnotationSetupKey] != key || obj.Annotations[contract.AnnotationFence] != strconv.FormatInt(fence, 10) {
-		l.t.Fatalf("the Lease is held by %q with %v, want %q with %q by %d", *obj.Spec.HolderIdentity, obj.Annotations, holder, key, fence)
+	if *obj.Spec.HolderIdentity != holder || obj.Annotations[contract.AnnotationSetupKey] != key ||
+		obj.Annotations[contract.AnnotationFence] != strconv.FormatInt(fence, 10) {
+		l.t.Fatalf("the Lease is held by %q with %v, want %q with %q by %d", *obj.Spec.HolderIdentity, obj.Annotations,
+			holder, key, fence)
 	}
 }
 
@@ -244,7 +249,9 @@ func TestACrashedHolderIsTakenOverWhenNothingOfItIsAlive(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if a := b.ask(q); a.Reason != `Hub a has not renewed its lock of target "lab"; it is taken over when none of its pods is left there` {
+		if a := b.ask(
+			q); a.Reason != `Hub a has not renewed its lock of target "lab"; it is taken over when none of its pods is `+
+			`left there` {
 			t.Error(a.Reason)
 		}
 		l.must(l.target.Delete(t.Context(), pod))
@@ -330,7 +337,8 @@ func TestAControllerThatStartsAgainGoesOnOrLetsGo(t *testing.T) {
 			t.Errorf("fence %d, %v", got, err)
 		}
 		a.stop()
-		l.must(a.client.Delete(t.Context(), &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r1", Namespace: "bench"}}))
+		l.must(a.client.Delete(t.Context(), &tektonv1.PipelineRun{
+			ObjectMeta: metav1.ObjectMeta{Name: "r1", Namespace: "bench"}}))
 		a.start()
 		defer a.stop()
 		time.Sleep(time.Second)
@@ -381,7 +389,8 @@ func TestTheKeyOfARun(t *testing.T) {
 	}{
 		{"no shared state", `{"bflow.dev/cluster-slot":"1"}`, "", ""},
 		{"a setup key", `{"bflow.dev/cluster-slot":"1"}`, "llm-d/istio/v0.5", "llm-d/istio/v0.5"},
-		{"all slots are the target alone", `{"bflow.dev/cluster-slot": "100", "nvidia.com/gpu":"8"}`, "llm-d/istio/v0.5", "exclusive/bench/r"},
+		{"all slots are the target alone", `{"bflow.dev/cluster-slot": "100", "nvidia.com/gpu":"8"}`, "llm-d/istio/v0.5",
+			"exclusive/bench/r"},
 	} {
 		pr := &tektonv1.PipelineRun{ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "bench",
 			Annotations: map[string]string{contract.AnnotationRequests: row.requests, contract.AnnotationSetupKey: row.setup}}}

@@ -92,7 +92,8 @@ func (k *Keepers) of(name string) *keeper {
 	defer k.mu.Unlock()
 	one := k.all[name]
 	if one == nil {
-		one = &keeper{name: name, o: k.o, runs: k.runs, memory: lock.NewMemory(k.o.Hub), wake: make(chan struct{}, 1), gone: func() { k.forget(name) }}
+		one = &keeper{name: name, o: k.o, runs: k.runs, memory: lock.NewMemory(k.o.Hub), wake: make(chan struct{}, 1),
+			gone: func() { k.forget(name) }}
 		k.all[name] = one
 		if ctx := k.ctx; ctx != nil {
 			k.keeping.Go(func() { one.keep(ctx) })
@@ -116,7 +117,8 @@ func (k *Keepers) Fence(name, key string) (int64, error) {
 	defer one.mu.Unlock()
 	fence, ok := one.memory.FenceFor(k.o.Clock.Now(), key)
 	if !ok {
-		return 0, fmt.Errorf("the lock of target %q is not held for setup %q now; the run starts when it is%s", name, key, one.troubleClause())
+		return 0, fmt.Errorf("the lock of target %q is not held for setup %q now; the run starts when it is%s", name, key,
+			one.troubleClause())
 	}
 	return fence, nil
 }
@@ -139,7 +141,8 @@ func (k *Keepers) Door(ctx context.Context, name string, claims []lock.Request) 
 	one := k.of(name)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	return &Door{keeper: one, round: one.memory.Round(k.o.Clock.Now(), name, started, claims), claims: keyed(claims), reason: one.troubleClause()}, nil
+	return &Door{keeper: one, round: one.memory.Round(k.o.Clock.Now(), name, started, claims), claims: keyed(claims),
+		reason: one.troubleClause()}, nil
 }
 
 func keyed(all []lock.Request) []lock.Request {
@@ -170,7 +173,8 @@ func (d *Door) Close() {
 	s := d.round.Situation()
 	k := d.keeper
 	k.mu.Lock()
-	changed := !reflect.DeepEqual(k.claims, d.claims) || !reflect.DeepEqual(k.want, s.Want) || k.curious != d.round.Curious() || len(d.claims) == 0 && s.Started == "" && k.isHolderLocked()
+	changed := !reflect.DeepEqual(k.claims, d.claims) || !reflect.DeepEqual(k.want, s.Want) ||
+		k.curious != d.round.Curious() || len(d.claims) == 0 && s.Started == "" && k.isHolderLocked()
 	k.claims, k.want, k.curious = d.claims, s.Want, d.round.Curious()
 	k.mu.Unlock()
 	if changed {

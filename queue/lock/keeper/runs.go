@@ -59,7 +59,8 @@ type runs struct {
 // listStarted are the runs with a key that were let start on a target and are not released, as the cache has them.
 func (r runs) listStarted(ctx context.Context, target string) ([]lock.Request, error) {
 	var list tektonv1.PipelineRunList
-	if err := r.cache.List(ctx, &list, client.MatchingFields{run.Index: target}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cache.List(ctx, &list, client.MatchingFields{run.Index: target},
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
 	}
 	var out []lock.Request
@@ -80,14 +81,16 @@ func (r runs) listStartedLive(ctx context.Context, target string) ([]lock.Reques
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(tektonv1.SchemeGroupVersion.WithKind("PipelineRunList"))
-	if err := r.live.List(ctx, list, client.MatchingLabels{contract.LabelTarget: target}, client.HasLabels{contract.LabelPlanHash}); err != nil {
+	if err := r.live.List(ctx, list, client.MatchingLabels{contract.LabelTarget: target},
+		client.HasLabels{contract.LabelPlanHash}); err != nil {
 		return nil, fmt.Errorf("listing the runs on target %q: %w", target, err)
 	}
 	var out []lock.Request
 	for i := range list.Items {
 		o := &list.Items[i]
 		_, found := slices.BinarySearch(namespaces, o.Namespace)
-		if found && o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" && KeyOf(o) != "" {
+		if found && o.Annotations[contract.AnnotationAdmitted] != "" && !run.Released(o) && run.Queue(o) != "" &&
+			KeyOf(o) != "" {
 			out = append(out, RequestOf(o))
 		}
 	}

@@ -60,7 +60,8 @@ func (c Counts) String() string {
 		n    int
 		word string
 	}{
-		{c.Passed, "passed"}, {c.Failed, "failed"}, {c.Invalid, "invalid"}, {c.Inconclusive, "inconclusive"}, {c.Cancelled, "cancelled"},
+		{c.Passed, "passed"}, {c.Failed, "failed"}, {c.Invalid, "invalid"}, {c.Inconclusive, "inconclusive"},
+		{c.Cancelled, "cancelled"},
 		{c.Deleted, "deleted"}, {c.Skipped, "skipped"}, {c.Running, "running"}, {c.Queued, "queued"}, {c.Waiting, "waiting"},
 	} {
 		if p.n > 0 {
@@ -131,7 +132,9 @@ func Read(raw []byte, points int) (*State, error) {
 		return nil, fmt.Errorf("reading the state of the matrix: %w", err)
 	}
 	if s.Schema != Schema {
-		return nil, fmt.Errorf("reading the state of the matrix: its format is %q, want %q; another version of bflow wrote it", s.Schema, Schema)
+		return nil,
+			fmt.Errorf("reading the state of the matrix: its format is %q, want %q; another version of bflow wrote it", s.Schema,
+				Schema)
 	}
 	return s, nil
 }

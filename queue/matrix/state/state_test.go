@@ -69,11 +69,14 @@ func TestTheVerdictOfAllIsTheWorst(t *testing.T) {
 
 func TestSentences(t *testing.T) {
 	now := time.Unix(1000, 0)
-	s := &State{Points: 9, Counts: Counts{Passed: 3, Running: 2, Waiting: 4}, Finish: now.Add(25 * time.Minute), Waits: []string{`queue "a": all are in use`}}
-	if got, want := s.Sentence(now), `9 points: 3 passed, 2 running, 4 waiting; about 25m left; queue "a": all are in use`; got != want {
+	s := &State{Points: 9, Counts: Counts{Passed: 3, Running: 2, Waiting: 4}, Finish: now.Add(25 * time.Minute),
+		Waits: []string{`queue "a": all are in use`}}
+	if got, want := s.Sentence(now),
+		`9 points: 3 passed, 2 running, 4 waiting; about 25m left; queue "a": all are in use`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for d, want := range map[time.Duration]string{0: "1s", 80 * time.Second: "80s", 65 * time.Minute: "1h10m", 13 * time.Hour: "13h"} {
+	for d, want := range map[time.Duration]string{0: "1s", 80 * time.Second: "80s", 65 * time.Minute: "1h10m",
+		13 * time.Hour: "13h"} {
 		if got := Rough(d); got != want {
 			t.Errorf("%s is about %s, want %s", d, got, want)
 		}

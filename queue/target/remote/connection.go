@@ -41,7 +41,8 @@ type connection struct {
 
 // connect makes clients and a view, which asks nobody anything before it runs. It ends with life at the latest. What
 // guard refuses, nil for nothing, is not sent.
-func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell, renew func(), clk clock.PassiveClock) (*connection, error) {
+func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme, guard transport.WrapperFunc, tell,
+	renew func(), clk clock.PassiveClock) (*connection, error) {
 	cfg, err := c.Config()
 	if err != nil {
 		return nil, err
@@ -63,7 +64,8 @@ func connect(life context.Context, c target.Credentials, scheme *runtime.Scheme,
 	}
 	conn.ctx, conn.end = context.WithCancel(life)
 	conn.minter = newMinter(conn.ctx, c, conn.live, clk)
-	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
+	conn.sight.Also(&corev1.ServiceAccount{}, cache.ByObject{
+		Field: fields.OneTermEqualSelector("metadata.name", contract.AccountRunner), Transform: onlyIdentity},
 		conn.accounts(renew))
 	return conn, nil
 }
@@ -81,7 +83,8 @@ func (c *connection) accounts(renew func()) toolscache.ResourceEventHandler {
 // onlyIdentity keeps of an account which one it is.
 func onlyIdentity(obj any) (any, error) {
 	if a, ok := obj.(*corev1.ServiceAccount); ok {
-		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion}}, nil
+		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID,
+			ResourceVersion: a.ResourceVersion}}, nil
 	}
 	return obj, nil
 }
@@ -89,7 +92,8 @@ func onlyIdentity(obj any) (any, error) {
 // client reads and writes past any cache, within seconds, or not at all.
 func (c *connection) client(cfg *rest.Config, scheme *runtime.Scheme) (client.Client, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.Timeout, cfg.ContentType = liveRequestTimeout, runtime.ContentTypeJSON // calls are few and small: proxies and logs may read them
+	// calls are few and small: proxies and logs may read them
+	cfg.Timeout, cfg.ContentType = liveRequestTimeout, runtime.ContentTypeJSON
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fuse(c.of.Target, c.sight.Reach, next) })
 	asked, err := rest.HTTPClientFor(cfg)
 	if err != nil {
@@ -114,5 +118,6 @@ func (c *connection) target() target.Target {
 
 // serves says whether other credentials lead to the same place, so that only the token may differ.
 func (c *connection) serves(other target.Credentials) bool {
-	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) && c.of.Nodes == other.Nodes && c.of.LoadNodes == other.LoadNodes
+	return string(c.of.Kubeconfig) == string(other.Kubeconfig) && string(c.of.CA) == string(other.CA) &&
+		c.of.Nodes == other.Nodes && c.of.LoadNodes == other.LoadNodes
 }

@@ -59,12 +59,14 @@ type minted struct {
 
 func newMinter(ctx context.Context, c target.Credentials, live client.Client, clk clock.PassiveClock) *minter {
 	files := map[string][]byte{contract.KeyKubeconfig: c.Kubeconfig}
-	for key, content := range map[string][]byte{contract.KeyCA: c.CA, contract.KeyNodes: []byte(c.Nodes), contract.KeyLoadNodes: []byte(c.LoadNodes)} {
+	for key, content := range map[string][]byte{contract.KeyCA: c.CA, contract.KeyNodes: []byte(c.Nodes),
+		contract.KeyLoadNodes: []byte(c.LoadNodes)} {
 		if len(content) > 0 {
 			files[key] = content
 		}
 	}
-	return &minter{ctx: ctx, name: c.Target, hub: c.Hub, live: live, files: files, clock: clk, slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
+	return &minter{ctx: ctx, name: c.Target, hub: c.Hub, live: live, files: files, clock: clk,
+		slots: make(chan struct{}, mintsAtATime), runs: map[types.UID]*minted{}, accounts: map[string]types.UID{}}
 }
 
 // Access returns the token of a run until half of its life is over, and then another one.
@@ -193,9 +195,11 @@ func (m *minter) bound(ctx context.Context, ask target.Ask) (string, time.Time, 
 	err := m.live.Create(ctx, secret)
 	switch {
 	case apierrors.IsForbidden(err):
-		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w; bflow target add with the same name repairs the rights", err)
+		return "", time.Time{},
+			fmt.Errorf("making what its token is bound to: %w; bflow target add with the same name repairs the rights", err)
 	case apierrors.IsNotFound(err):
-		return "", time.Time{}, fmt.Errorf("the target has no namespace %q; bflow target add with the same name creates it", ask.Namespace)
+		return "", time.Time{}, fmt.Errorf("the target has no namespace %q; bflow target add with the same name creates it",
+			ask.Namespace)
 	case client.IgnoreAlreadyExists(err) != nil:
 		return "", time.Time{}, fmt.Errorf("making what its token is bound to: %w", err)
 	}
@@ -205,16 +209,21 @@ func (m *minter) bound(ctx context.Context, ask target.Ask) (string, time.Time, 
 
 // mintToken asks the API server for a token of an account, which ends with what it is bound to, nil for nothing. It may
 // live shorter than asked for.
-func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration, to *authenticationv1.BoundObjectReference) (string, time.Time, error) {
+func mintToken(ctx context.Context, c client.Client, namespace, account string, life time.Duration,
+	to *authenticationv1.BoundObjectReference) (string, time.Time, error) {
 	seconds := int64(max(life, minTokenLifetime).Seconds())
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds, BoundObjectRef: to}}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds,
+		BoundObjectRef: to}}
 	of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 	err := c.SubResource("token").Create(ctx, of, request)
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", time.Time{}, fmt.Errorf("namespace %q of the target has no account %s; bflow target add with the same name creates it", namespace, account)
+		return "", time.Time{},
+			fmt.Errorf("namespace %q of the target has no account %s; bflow target add with the same name creates it", namespace,
+				account)
 	case apierrors.IsForbidden(err):
-		return "", time.Time{}, fmt.Errorf("making a token of account %s: %w; bflow target add with the same name repairs the rights", account, err)
+		return "", time.Time{},
+			fmt.Errorf("making a token of account %s: %w; bflow target add with the same name repairs the rights", account, err)
 	case err != nil:
 		return "", time.Time{}, fmt.Errorf("making a token of account %s: %w", account, err)
 	}

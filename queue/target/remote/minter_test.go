@@ -19,7 +19,8 @@ func TestAMinterThatEndsWaitsForWhatItAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, asking := 0, 0
 		slow := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
-			SubResourceCreate: func(ctx context.Context, _ client.Client, _ string, _, _ client.Object, _ ...client.SubResourceCreateOption) error {
+			SubResourceCreate: func(ctx context.Context, _ client.Client, _ string, _, _ client.Object,
+				_ ...client.SubResourceCreateOption) error {
 				asked++
 				asking++
 				<-ctx.Done()

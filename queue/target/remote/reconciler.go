@@ -52,7 +52,8 @@ var (
 )
 
 // NewConnector makes the reconciler of Secrets; connections end with life at the latest.
-func NewConnector(life context.Context, c client.Reader, targets *target.Registry, scheme *runtime.Scheme, clk clock.PassiveClock) *Connector {
+func NewConnector(life context.Context, c client.Reader, targets *target.Registry, scheme *runtime.Scheme,
+	clk clock.PassiveClock) *Connector {
 	return &Connector{client: c, targets: targets, scheme: scheme, clock: clk, life: life, conns: map[string]*connection{}}
 }
 
@@ -78,8 +79,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 	if err != nil {
 		return fmt.Errorf("watching the Secrets of targets: %w", err)
 	}
-	reads, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		Cache: &client.CacheOptions{Reader: secrets}})
+	reads, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(),
+		Mapper: mgr.GetRESTMapper(),
+		Cache:  &client.CacheOptions{Reader: secrets}})
 	if err != nil {
 		return fmt.Errorf("making a client of the Secrets of targets: %w", err)
 	}
@@ -89,18 +91,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, targets *target.Registry, name
 		return err
 	}
 	watched := func() source.Source {
-		return source.Kind(secrets, &corev1.Secret{}, &handler.TypedEnqueueRequestForObject[*corev1.Secret]{}, predicate.NewTypedPredicateFuncs(isTarget))
+		return source.Kind(secrets, &corev1.Secret{}, &handler.TypedEnqueueRequestForObject[*corev1.Secret]{},
+			predicate.NewTypedPredicateFuncs(isTarget))
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("bflow-targets").
 		WatchesRawSource(watched()).
-		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: watch.Backoff(),
+			CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(connector); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("bflow-target-tokens").
 		WatchesRawSource(watched()).
 		// a slow target delays no other
-		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: watch.Backoff(), CacheSyncTimeout: watch.CacheSyncTimeout}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: renewals, RateLimiter: watch.Backoff(),
+			CacheSyncTimeout: watch.CacheSyncTimeout}).
 		Complete(NewRenewer(reads, targets, clock.RealClock{}))
 }
 
@@ -112,9 +117,11 @@ func newCache(mgr ctrl.Manager, namespace string) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+	secrets, err := cache.New(mgr.GetConfig(), cache.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		HTTPClient:       mgr.GetHTTPClient(),
 		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: ofTargets, Field: fields.OneTermEqualSelector("metadata.namespace", namespace)}}})
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Label: ofTargets, Field: fields.OneTermEqualSelector("metadata.namespace", namespace)}}})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +161,8 @@ func (r *Connector) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		}
 		return ctrl.Result{}, nil
 	}
-	conn, err := connect(r.life, c, r.scheme, r.guard, func() { r.targets.Tell(c.Target) }, func() { r.targets.Renew(c.Target) }, r.clock)
+	conn, err := connect(r.life, c, r.scheme, r.guard, func() { r.targets.Tell(c.Target) },
+		func() { r.targets.Renew(c.Target) }, r.clock)
 	if err != nil {
 		log.Info("a target cannot be reached as its Secret says", "target", c.Target, "why", err.Error())
 		return ctrl.Result{}, nil

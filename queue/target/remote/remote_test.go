@@ -39,7 +39,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	scheme := queuetest.Scheme(t)
-	w := &world{t: t, hub: queuetest.Builder(t).Build(), targets: target.NewRegistry(), clock: clocktesting.NewFakeClock(time.Now())}
+	w := &world{t: t, hub: queuetest.Builder(t).Build(), targets: target.NewRegistry(),
+		clock: clocktesting.NewFakeClock(time.Now())}
 	w.connector = NewConnector(t.Context(), w.hub, w.targets, scheme, w.clock)
 	w.renewer = NewRenewer(w.hub, w.targets, w.clock)
 	return w
@@ -60,7 +61,8 @@ func (w *world) add(name string, s *apitest.Server, token string, life time.Dura
 		w.t.Fatal(err)
 	}
 	now := w.clock.Now()
-	secret, err := target.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Nodes: "pool=gpu", LoadNodes: "pool=cpu", Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
+	secret, err := target.Credentials{Target: name, Kubeconfig: kubeconfig, Token: token, Nodes: "pool=gpu",
+		LoadNodes: "pool=cpu", Expires: now.Add(life), Renew: now.Add(life / 2)}.Secret()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -80,7 +82,8 @@ func (w *world) connect(name string) {
 }
 
 func request(name string) ctrl.Request {
-	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials(name)}}
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: contract.NamespaceSystem,
+		Name: contract.TargetCredentials(name)}}
 }
 
 func (w *world) find(name string) target.Target {
@@ -122,7 +125,8 @@ func TestATargetLivesWithItsSecret(t *testing.T) {
 	if err := moved.Live.Get(t.Context(), client.ObjectKey{Name: "only-there"}, &corev1.Namespace{}); err != nil {
 		t.Errorf("after it moved: %v", err)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem, Name: contract.TargetCredentials("far")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: contract.NamespaceSystem,
+		Name: contract.TargetCredentials("far")}}
 	if err := w.hub.Delete(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +167,8 @@ func TestTheTokenIsRenewedWithItself(t *testing.T) {
 	})
 	w.add("far", s, "first", time.Hour)
 	eventually.True(t, "that it is in sight", w.find("far").Sight.Ready)
-	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter <= 29*time.Minute || r.RequeueAfter > 30*time.Minute {
+	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter <= 29*time.Minute ||
+		r.RequeueAfter > 30*time.Minute {
 		t.Errorf("before half of its life: %v, %v", r, err)
 	}
 	w.clock.Step(31 * time.Minute)
@@ -175,7 +180,8 @@ func TestTheTokenIsRenewedWithItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := target.ReadCredentials(secret)
-	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") || c.Expires.Before(w.clock.Now().Add(target.AgentTokenLifetime-2*time.Hour)) || !c.Renew.Before(c.Expires) {
+	if err != nil || !strings.HasPrefix(c.Token, "token-bflow-system-bflow-agent-") ||
+		c.Expires.Before(w.clock.Now().Add(target.AgentTokenLifetime-2*time.Hour)) || !c.Renew.Before(c.Expires) {
 		t.Errorf("got %q until %s, renewed at %s: %v", c.Token, c.Expires, c.Renew, err)
 	}
 	good.Store("no more")
@@ -200,9 +206,12 @@ func TestAnAccountThatWasDeletedIsToldAndHealed(t *testing.T) {
 	eventually.True(t, "that it is in sight", far.Sight.Ready)
 	good.Store("second")
 	w.connector.conns[contract.TargetCredentials("far")].sight.AskNow()
-	eventually.True(t, "that it refuses", func() bool { return strings.Contains(far.Sight.Reach().Why, "bflow target add") })
+	eventually.True(t, "that it refuses", func() bool {
+		return strings.Contains(far.Sight.Reach().Why, "bflow target add")
+	})
 	w.clock.Step(time.Hour)
-	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil || r.RequeueAfter != failedRenewalRetryDelay {
+	if r, err := w.renewer.Reconcile(t.Context(), request("far")); err != nil ||
+		r.RequeueAfter != failedRenewalRetryDelay {
 		t.Errorf("a token that is not taken: %v, %v", r, err)
 	}
 	w.add("far", s, "second", time.Hour)
@@ -218,7 +227,8 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(string(first.Data[contract.KeyToken]), "token-bench-bflow-runner-") || len(first.Data[contract.KeyKubeconfig]) == 0 {
+	if !strings.HasPrefix(string(first.Data[contract.KeyToken]), "token-bench-bflow-runner-") ||
+		len(first.Data[contract.KeyKubeconfig]) == 0 {
 		t.Errorf("got %q", first.Data)
 	}
 	if string(first.Data[contract.KeyNodes]) != "pool=gpu" || string(first.Data[contract.KeyLoadNodes]) != "pool=cpu" {
@@ -227,11 +237,13 @@ func TestARunGetsATokenOfItsOwn(t *testing.T) {
 	if first.Expires.Before(began.Add(110*time.Minute)) || first.Expires.After(time.Now().Add(2*time.Hour)) {
 		t.Errorf("asked for at %s, it lives until %s", began, first.Expires)
 	}
-	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); string(again.Data[contract.KeyToken]) != string(first.Data[contract.KeyToken]) {
+	if again, _ := grant(t, far, target.Ask{Namespace: "bench", UID: "a",
+		For: 2 * time.Hour}); string(again.Data[contract.KeyToken]) != string(first.Data[contract.KeyToken]) {
 		t.Error("it gets another one each time")
 	}
 	w.clock.Step(61 * time.Minute)
-	if next, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); err != nil || string(next.Data[contract.KeyToken]) == string(first.Data[contract.KeyToken]) {
+	if next, err := grant(t, far, target.Ask{Namespace: "bench", UID: "a", For: 2 * time.Hour}); err != nil ||
+		string(next.Data[contract.KeyToken]) == string(first.Data[contract.KeyToken]) {
 		t.Errorf("after half of its life it is the same: %v", err)
 	}
 	_, err = grant(t, far, target.Ask{Namespace: "elsewhere", UID: "b", For: time.Hour})
@@ -342,7 +354,8 @@ func TestManyRunsAtOnce(t *testing.T) {
 	answers := make(chan struct{})
 	s.Refuse(func(apitest.Request) (int, string) { <-answers; return 0, "" })
 	for i := range 40 {
-		if _, err := far.Access(target.Ask{Namespace: "bench", UID: uid(i), For: time.Hour}); !errors.Is(err, target.ErrNotYet) {
+		if _, err := far.Access(target.Ask{Namespace: "bench", UID: uid(i),
+			For: time.Hour}); !errors.Is(err, target.ErrNotYet) {
 			t.Fatalf("who asks waits for an answer that does not come: %v", err)
 		}
 	}

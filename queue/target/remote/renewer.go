@@ -53,7 +53,8 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 	ends, err := r.renew(ctx, t, secret)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("the token of a target could not be renewed", "target", c.Target, "expires", c.Expires, "why", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the token of a target could not be renewed", "target", c.Target, "expires", c.Expires,
+			"why", err.Error())
 		return ctrl.Result{RequeueAfter: failedRenewalRetryDelay}, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("token of a target renewed", "target", c.Target, "expires", ends)
@@ -61,11 +62,13 @@ func (r *Renewer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 }
 
 func (r *Renewer) renew(ctx context.Context, t target.Target, secret *corev1.Secret) (time.Time, error) {
-	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent, target.AgentTokenLifetime, nil)
+	text, expires, err := mintToken(ctx, t.Live, contract.NamespaceSystem, contract.AccountAgent,
+		target.AgentTokenLifetime, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
-	before := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{}) // a person may add the target anew
+	// a person may add the target anew
+	before := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	target.StampToken(secret, text, expires, target.HalfLife(r.clock.Now(), expires))
 	if err := r.client.Patch(ctx, secret, before); err != nil {
 		return time.Time{}, fmt.Errorf("writing the token: %w", err)

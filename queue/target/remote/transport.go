@@ -34,7 +34,8 @@ func (t *token) wrap(next http.RoundTripper) http.RoundTripper {
 func fuse(name string, reach func() view.Reach, next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		if r := reach(); !r.Since.IsZero() && !r.Up {
-			return nil, fmt.Errorf("the API server of target %q has not answered since %s: %s", name, r.Since.UTC().Format(time.RFC3339), r.Why)
+			return nil, fmt.Errorf("the API server of target %q has not answered since %s: %s", name,
+				r.Since.UTC().Format(time.RFC3339), r.Why)
 		}
 		return next.RoundTrip(req)
 	})

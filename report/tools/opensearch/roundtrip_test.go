@@ -26,7 +26,8 @@ func TestDocumentsAreReadWhole(t *testing.T) {
 		for line := range bytes.Lines(data) {
 			all = append(all, read(t, path, line))
 		}
-		if got := structtest.Written(t, tools.JSONLines("", tools.StreamOf(all))); !bytes.Equal(got, data) || len(all) < least {
+		if got := structtest.Written(t, tools.JSONLines("", tools.StreamOf(all))); !bytes.Equal(got, data) ||
+			len(all) < least {
 			t.Errorf("%d lines of %s:\n%s\nwant\n%s", len(all), path, got, data)
 		}
 	}

@@ -19,8 +19,9 @@ func summary(run tools.Run, m *tools.Measurement, s *tools.Stage, of identity) *
 	doc := &summaryDoc{DocType: "summary", Schema: Schema, UUID: of.uuid, JobName: of.job, Sample: strconv.Itoa(s.Sample),
 		SampleIndex: s.Sample, Timestamp: timestamp(s.StartNS), Strategy: strategy(s), Rate: int(rate), RateRPS: rate,
 		Concurrency: s.Planned.Concurrency, Stage: s.Planned.Name, StageIndex: of.stage, Total: s.Counts.Total,
-		Successful: c[report.StatusOK], Errored: s.Counts.Failed(), Incomplete: c[report.StatusCut] + c[report.StatusCancelled],
-		Model: model, Harness: m.Tool, HarnessVersion: m.ToolVersion, Attempt: r.Run.Attempt, Verdict: s.Verdict,
+		Successful: c[report.StatusOK], Errored: s.Counts.Failed(),
+		Incomplete: c[report.StatusCut] + c[report.StatusCancelled],
+		Model:      model, Harness: m.Tool, HarnessVersion: m.ToolVersion, Attempt: r.Run.Attempt, Verdict: s.Verdict,
 		Valid:          s.Valid,
 		InvalidReasons: append([]string{}, s.InvalidReasons...), TokenCountSource: m.TokenCountSource,
 		ExportedBy: tools.ExportedBy, ErrorRate: s.ErrorRate, Parts: map[string]float64{}}

@@ -22,7 +22,10 @@ func build(tools registry.Tools, i tool.Invocation) ([]tool.Command, error) {
 		return nil, err
 	}
 	if at := template("", whole); at != "" {
-		return nil, fmt.Errorf("%s is a multiple of the concurrency, which only the native generator computes: write the number, or set tool_runner: native", at)
+		return nil,
+			fmt.Errorf(
+				"%s is a multiple of the concurrency, which only the native generator computes: write the number, or set "+
+					"tool_runner: native", at)
 	}
 	own, err := runnable(tools, i.Measurement.Tool)
 	if err != nil {

@@ -76,7 +76,8 @@ func golden(t *testing.T, path string) {
 }
 
 func show(t *testing.T, in input) []shown {
-	p := tool.Invocation{Measurement: &runplan.Measurement{Tool: in.Tool, External: in.Block, API: runplan.API{VerifyTLS: true}},
+	p := tool.Invocation{Measurement: &runplan.Measurement{Tool: in.Tool, External: in.Block,
+		API: runplan.API{VerifyTLS: true}},
 		Model: "acme/tiny-1b", Endpoint: "http://server:8000", Program: "/venv/bin/" + in.Tool, Dir: "/run/tool", Key: in.Key}
 	commands, err := Build(p)
 	if err != nil {

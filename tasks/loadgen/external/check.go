@@ -57,7 +57,8 @@ func (s *stage) verify(name string, value, limit float64, reason, text string) {
 	s.result.Checks = append(s.result.Checks, c)
 }
 
-// sendRate is the rate between the first and the last send of the rows, in requests per second; 0 where they do not say.
+// sendRate is the rate between the first and the last send of the rows, in requests per second; 0 where they do not
+// say.
 func (s *stage) sendRate() float64 {
 	var n int
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)

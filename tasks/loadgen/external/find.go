@@ -49,8 +49,11 @@ func Find(tool, venv string, env func(string) string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("finding %s: it is not on PATH; install it (python3 -m venv DIR && DIR/bin/pip install %s) and name the folder by tool_venv or %s",
-		name, requirement, venvVariable(tool))
+	return "",
+		fmt.Errorf(
+			"finding %s: it is not on PATH; install it (python3 -m venv DIR && DIR/bin/pip install %s) and name the folder "+
+				"by tool_venv or %s",
+			name, requirement, venvVariable(tool))
 }
 
 // reason shortens the error of a program that is not there.

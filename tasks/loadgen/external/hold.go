@@ -23,8 +23,8 @@ const HoldWord = "hold"
 const grace = 5 * time.Second
 
 // Hold runs the command in args as the leader of a process group of its own, and ends the whole group when its standard
-// input ends: that is a pipe whose other end only load-gen holds, so that nothing of the tool survives load-gen, however
-// that ended. Tools start workers, which no signal of the kernel would reach. The exit code is the tool's.
+// input ends: that is a pipe whose other end only load-gen holds, so that nothing of the tool survives load-gen,
+// however that ended. Tools start workers, which no signal of the kernel would reach. The exit code is the tool's.
 func Hold(ctx context.Context, s step.Streams, args []string) error {
 	if len(args) == 0 {
 		return step.Usagef("reading arguments: %s needs a command", HoldWord)
@@ -83,5 +83,6 @@ func holder(env func(string) string) ([]string, error) {
 	if bflow := env(contract.EnvSelf); bflow != "" {
 		return []string{bflow, "step", contract.LoadGen, HoldWord}, nil
 	}
-	return nil, fmt.Errorf("looking for %q: it is not beside %q, and %s is not set", contract.LoadGen, self, contract.EnvSelf)
+	return nil, fmt.Errorf("looking for %q: it is not beside %q, and %s is not set", contract.LoadGen, self,
+		contract.EnvSelf)
 }

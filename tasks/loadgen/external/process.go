@@ -84,7 +84,8 @@ func (p process) execute(ctx context.Context) error {
 	select {
 	case err = <-ended:
 		if line := step.LastLine(p.log.Name()); err != nil && line != "" {
-			return fmt.Errorf("%w: %s (see %s)", err, step.NewRedaction(p.secrets...).Text(step.Redact(line, p.secrets...)), LogFile)
+			return fmt.Errorf("%w: %s (see %s)", err, step.NewRedaction(p.secrets...).Text(step.Redact(line, p.secrets...)),
+				LogFile)
 		} else if err != nil {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 		}
@@ -113,7 +114,8 @@ func (p process) hide() {
 	}
 }
 
-// redact overwrites secret in all files below path with as many x, in place: the length of nothing changes, and x is text in every format.
+// redact overwrites secret in all files below path with as many x, in place: the length of nothing changes, and x is
+// text in every format.
 func redact(path, secret string) error {
 	return filepath.WalkDir(path, func(name string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -149,8 +151,8 @@ func environ(inherited []string, env func(string) string, plan map[string]string
 	return out
 }
 
-// straight adds to an environment that nothing lies between the tool and the server at endpoint, as outbound.Proxy has it for
-// what bflow has deployed. What else the tool asks for, as the files of a tokenizer, goes where it went.
+// straight adds to an environment that nothing lies between the tool and the server at endpoint, as outbound.Proxy has
+// it for what bflow has deployed. What else the tool asks for, as the files of a tokenizer, goes where it went.
 func straight(env []string, endpoint string) []string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Hostname() == "" {

@@ -25,7 +25,8 @@ func TestRealTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tool, env := range map[string]string{"guidellm": "HF_HUB_OFFLINE=1", "inference-perf": "HF_HUB_OFFLINE=1", "aiperf": "NO_COLOR=1"} {
+	for tool, env := range map[string]string{"guidellm": "HF_HUB_OFFLINE=1", "inference-perf": "HF_HUB_OFFLINE=1",
+		"aiperf": "NO_COLOR=1"} {
 		t.Run(tool, func(t *testing.T) { runReal(t, tool, filepath.Join(venvs, tool), env) })
 	}
 }
@@ -34,16 +35,23 @@ func TestRealTools(t *testing.T) {
 func realBlock(tool, tokenizer string) map[string]any {
 	switch tool {
 	case "guidellm":
-		return map[string]any{"profile": map[string]any{"kind": "concurrent", "streams": 4}, "constraint": map[string]any{"kind": "max_requests", "count": 40},
-			"data": map[string]any{"kind": "synthetic_text", "prompt_tokens": 64, "output_tokens": 16}, "tokenizer": tokenizer, "seed": 42}
+		return map[string]any{"profile": map[string]any{"kind": "concurrent", "streams": 4},
+			"constraint": map[string]any{"kind": "max_requests", "count": 40},
+			"data":       map[string]any{"kind": "synthetic_text", "prompt_tokens": 64, "output_tokens": 16},
+			"tokenizer":  tokenizer,
+			"seed":       42}
 	case "inference-perf":
 		fixed := func(n int) map[string]any { return map[string]any{"type": "fixed", "mean": n, "min": n, "max": n} }
-		return map[string]any{"api": map[string]any{"type": "completion", "streaming": true}, "tokenizer": map[string]any{"pretrained_model_name_or_path": tokenizer},
-			"load": map[string]any{"type": "concurrent", "num_workers": 1, "interval": 0, "stages": []any{map[string]any{"concurrency_level": 4, "num_requests": 40}}},
+		return map[string]any{"api": map[string]any{"type": "completion", "streaming": true},
+			"tokenizer": map[string]any{"pretrained_model_name_or_path": tokenizer},
+			"load": map[string]any{"type": "concurrent", "num_workers": 1, "interval": 0,
+				"stages": []any{map[string]any{"concurrency_level": 4, "num_requests": 40}}},
 			"data": map[string]any{"type": "random", "input_distribution": fixed(64), "output_distribution": fixed(16)}}
 	}
-	return map[string]any{"endpoint_type": "chat", "concurrency": 4, "request_count": 40, "isl": 64, "isl_stddev": 0, "osl": 16, "osl_stddev": 0,
-		"extra_inputs": "ignore_eos:true", "tokenizer": tokenizer, "use_server_token_count": true, "no_gpu_telemetry": true, "no_server_metrics": true}
+	return map[string]any{"endpoint_type": "chat", "concurrency": 4, "request_count": 40, "isl": 64, "isl_stddev": 0,
+		"osl": 16, "osl_stddev": 0,
+		"extra_inputs": "ignore_eos:true", "tokenizer": tokenizer, "use_server_token_count": true, "no_gpu_telemetry": true,
+		"no_server_metrics": true}
 }
 
 func runReal(t *testing.T, tool, venv, env string) {
@@ -55,7 +63,8 @@ func runReal(t *testing.T, tool, venv, env string) {
 		t.Skipf("%s is not installed in %q", tool, venv)
 	}
 	tokenizer := filepath.Join(t.TempDir(), "tokenizer")
-	if out, err := exec.Command(filepath.Join(venv, "bin", "python"), "../../../bench/peers/tokenizer.py", tokenizer).CombinedOutput(); err != nil {
+	if out, err := exec.Command(filepath.Join(venv, "bin", "python"), "../../../bench/peers/tokenizer.py",
+		tokenizer).CombinedOutput(); err != nil {
 		t.Fatalf("making a tokenizer: %v\n%s", err, out)
 	}
 	key := "sk-very-secret"

@@ -92,8 +92,9 @@ func newRun(t Task) (*run, error) {
 		return nil, fmt.Errorf("making the folder of the measurement: %w", err)
 	}
 	r := &run{Task: t, plan: &t.Plan.Measurements[t.Measurement], dir: dir}
-	r.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: t.Measurement, Attempt: t.Attempt, Endpoint: t.Endpoint,
-		StartNS: time.Now().UnixNano(), Version: step.Version}
+	r.summary = report.LoadGen{Schema: report.LoadGenSchema, Measurement: t.Measurement, Attempt: t.Attempt,
+		Endpoint: t.Endpoint,
+		StartNS:  time.Now().UnixNano(), Version: step.Version}
 	if r.log, err = durable.AppendGrowing(filepath.Join(dir, LogFile)); err != nil {
 		return nil, fmt.Errorf("opening the log of the tool: %w", err)
 	}
@@ -137,7 +138,8 @@ func (r *run) locate() (err error) {
 // sample runs the commands of one sample and reads what they left. A tool that fails may leave results all the same:
 // they count, and the failure is a note.
 func (r *run) sample(ctx context.Context, sample int) error {
-	p := tool.Invocation{Measurement: r.plan, Model: r.Plan.Deployment.Model.Name, Endpoint: r.Endpoint, Program: r.Program}
+	p := tool.Invocation{Measurement: r.plan, Model: r.Plan.Deployment.Model.Name, Endpoint: r.Endpoint,
+		Program: r.Program}
 	var err error
 	if p.Key, err = step.APIKey(r.Env); err != nil {
 		return err
@@ -178,7 +180,8 @@ func (r *run) command(ctx context.Context, c tool.Command, p tool.Invocation) er
 	if r.Plan.Deployment.Endpoint == nil {
 		env = straight(env, r.Endpoint)
 	}
-	proc := process{Command: c, dir: p.Dir, log: r.log, env: env, holder: r.Holder, secrets: append([]string{p.Key}, r.Secrets...)}
+	proc := process{Command: c, dir: p.Dir, log: r.log, env: env, holder: r.Holder,
+		secrets: append([]string{p.Key}, r.Secrets...)}
 	return proc.run(ctx)
 }
 

@@ -27,7 +27,9 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == HoldWord:
-		os.Exit(step.Main(contract.LoadGen, func(ctx context.Context, s step.Streams, args []string) error { return Hold(ctx, s, args[1:]) }))
+		os.Exit(
+			step.Main(contract.LoadGen,
+				func(ctx context.Context, s step.Streams, args []string) error { return Hold(ctx, s, args[1:]) }))
 	case len(os.Args) > 1 && os.Args[1] == "victim":
 		os.Exit(step.Main("victim", func(ctx context.Context, _ step.Streams, args []string) error {
 			return Run(ctx, makeTask(args[1], args[2]))
@@ -45,7 +47,8 @@ func makeTask(runDir, program string) Task {
 	plan := &runplan.RunPlan{Hash: "h", Deployment: runplan.Deployment{Model: runplan.Model{Name: "tiny"}},
 		Measurements: []runplan.Measurement{{Name: "load", Tool: "guidellm", Runner: runplan.RunnerExternal, Samples: 1,
 			External: map[string]any{"profile": "constant"},
-			Stages: []runplan.Stage{{Name: "warm-up", Shape: runplan.ShapeOpen, Rate: 1, Duration: runplan.Duration(time.Second)},
+			Stages: []runplan.Stage{{Name: "warm-up", Shape: runplan.ShapeOpen, Rate: 1,
+				Duration: runplan.Duration(time.Second)},
 				{Name: "rate-10", Measure: true, Shape: runplan.ShapeOpen, Rate: 10, Duration: runplan.Duration(time.Second)}}}}}
 	return Task{Plan: plan, RunDir: runDir, RunID: "r", Attempt: 1, Endpoint: "http://server:8000", Err: os.Stderr,
 		Env: func(string) string { return "" }, Program: program, Holder: []string{self, HoldWord}, Reader: readLines}
@@ -65,7 +68,8 @@ func readLines(_ context.Context, docs []tools.Document) (*tools.Imported, error
 			at[i] = ms * 1e6
 		}
 		tokens := 3
-		rows = append(rows, tools.ImportedRow{Row: report.Row{Status: report.StatusOK, Phase: report.PhaseMeasured, TIntended: at[0], TSend: &at[1], TFirst: &at[2],
+		rows = append(rows, tools.ImportedRow{Row: report.Row{Status: report.StatusOK, Phase: report.PhaseMeasured,
+			TIntended: at[0], TSend: &at[1], TFirst: &at[2],
 			TLast: &at[3], TEnd: &at[3], TokensOut: &tokens}})
 	}
 	n := len(rows)
@@ -80,14 +84,16 @@ func readLines(_ context.Context, docs []tools.Document) (*tools.Imported, error
 		}
 	}
 	s.Counts = report.Counts{Total: n, All: n, ByStatus: map[string]int{report.StatusOK: n}}
-	return &tools.Imported{Tool: "guidellm", Version: "0.8.1", TokenCountSource: "usage", AnchorUnixNS: 1e18, Stages: []tools.ImportedStage{s}}, nil
+	return &tools.Imported{Tool: "guidellm", Version: "0.8.1", TokenCountSource: "usage", AnchorUnixNS: 1e18,
+		Stages: []tools.ImportedStage{s}}, nil
 }
 
 // script writes a tool that is a shell script; $OUT is the report that it is told to write.
 func script(t *testing.T, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "guidellm")
-	head := "#!/bin/sh\nfor a in \"$@\"; do case $a in *benchmarks.json*) OUT=$(echo \"$a\" | sed 's/.*\"path\":\"\\([^\"]*\\)\".*/\\1/');; esac; done\n"
+	head := "#!/bin/sh\nfor a in \"$@\"; do case $a in *benchmarks.json*) OUT=$(echo \"$a\" | sed " +
+		"'s/.*\"path\":\"\\([^\"]*\\)\".*/\\1/');; esac; done\n"
 	if err := os.WriteFile(path, []byte(head+lines), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +127,8 @@ func TestResultsOfAToolBecomeThoseOfTheMeasurement(t *testing.T) {
 		t.Fatalf("stages %+v, %v", stages, err)
 	}
 	s := stages[0]
-	if s.Planned.Name != "rate-10" || s.Metrics["ttft"].Mean != 10 || s.Metrics["itl"].N != 2 || s.Metrics["ttft_intended"].Max != 60 {
+	if s.Planned.Name != "rate-10" || s.Metrics["ttft"].Mean != 10 || s.Metrics["itl"].N != 2 ||
+		s.Metrics["ttft_intended"].Max != 60 {
 		t.Errorf("stage %+v", s)
 	}
 	if len(s.Checks) == 0 || s.Checks[0].Name != "sched_lag_p99_ms" || s.Checks[0].OK {
@@ -131,7 +138,8 @@ func TestResultsOfAToolBecomeThoseOfTheMeasurement(t *testing.T) {
 		t.Errorf("%d distributions, %v", len(values), err)
 	}
 	sum := summary(t, task.RunDir)
-	if !sum.Complete || sum.TokenCountSource != "usage" || !strings.Contains(strings.Join(sum.Notes, "\n"), "guidellm 0.8.1") {
+	if !sum.Complete || sum.TokenCountSource != "usage" ||
+		!strings.Contains(strings.Join(sum.Notes, "\n"), "guidellm 0.8.1") {
 		t.Errorf("summary %+v", sum)
 	}
 	if log, err := os.ReadFile(filepath.Join(dir, LogFile)); err != nil || string(log) != "working\n" {
@@ -170,7 +178,8 @@ func TestResultsOfAToolThatFailedAfterwardsCount(t *testing.T) {
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	if sum := summary(t, task.RunDir); !sum.Complete || !strings.Contains(sum.Notes[0], "failed after it had left results") {
+	if sum := summary(t, task.RunDir); !sum.Complete ||
+		!strings.Contains(sum.Notes[0], "failed after it had left results") {
 		t.Errorf("summary %+v", sum)
 	}
 }
@@ -181,7 +190,8 @@ func TestAToolThatIsNotThereSaysHowToInstallIt(t *testing.T) {
 	if err := Run(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary(t, task.RunDir).Error, "/no/venv/bin/pip install guidellm==0.8.1"; !strings.Contains(got, want) {
+	if got, want := summary(t, task.RunDir).Error, "/no/venv/bin/pip install guidellm==0.8.1"; !strings.Contains(got,
+		want) {
 		t.Errorf("%q does not say %q", got, want)
 	}
 }
@@ -200,7 +210,8 @@ func TestFindLooksInTheVenvThenInTheEnvironmentThenOnThePath(t *testing.T) {
 	named, variable, path := place(), place(), place()
 	env := map[string]string{"BFLOW_AIPERF_VENV": variable, "PATH": filepath.Join(path, "bin")}
 	get := func(k string) string { return env[k] }
-	for _, step := range []struct{ venv, want, unset string }{{named, named, ""}, {"", variable, "BFLOW_AIPERF_VENV"}, {"", path, "PATH"}} {
+	for _, step := range []struct{ venv, want, unset string }{{named, named, ""}, {"", variable, "BFLOW_AIPERF_VENV"},
+		{"", path, "PATH"}} {
 		got, err := Find("aiperf", step.venv, get)
 		if err != nil || got != filepath.Join(step.want, "bin", "aiperf") {
 			t.Errorf("found %q, want it in %q: %v", got, step.want, err)
@@ -252,7 +263,10 @@ func TestNothingOfAToolSurvivesAKill(t *testing.T) {
 
 func TestTheKeyIsInNoFileAfterwards(t *testing.T) {
 	key := "sk-very-secret"
-	task := makeTask(t.TempDir(), script(t, `printf '0 1 11 31\n' > $OUT; echo "$GUIDELLM__SPEC__BACKEND"; env | grep BFLOW_API_KEY; echo "$GUIDELLM__SPEC__BACKEND" > $(dirname $OUT)/config.yaml`))
+	task := makeTask(t.TempDir(),
+		script(t,
+			`printf '0 1 11 31\n' > $OUT; echo "$GUIDELLM__SPEC__BACKEND"; env | grep BFLOW_API_KEY; echo `+
+				`"$GUIDELLM__SPEC__BACKEND" > $(dirname $OUT)/config.yaml`))
 	task.Env = func(name string) string {
 		if name == "BFLOW_API_KEY" {
 			return key
@@ -277,7 +291,8 @@ func TestTheKeyIsInNoFileAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(filepath.Join(report.MeasurementDir(task.RunDir, 0), LogFile))
-	if err != nil || !strings.Contains(string(log), strings.Repeat("x", len(key))) || strings.Contains(string(log), "BFLOW_API_KEY") {
+	if err != nil || !strings.Contains(string(log), strings.Repeat("x", len(key))) ||
+		strings.Contains(string(log), "BFLOW_API_KEY") {
 		t.Errorf("the tool saw %q, %v", log, err)
 	}
 }

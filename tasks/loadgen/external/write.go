@@ -41,11 +41,13 @@ func (r *run) finish() error {
 	for sample, in := range r.results {
 		for i := range in.Stages {
 			s, failed := r.stage(sample, i, in)
-			err = errors.Join(err, failed, s.writeRows(rows), s.writeDistributions(hist), report.AppendStage(r.file(contract.FileStages), &s.result))
+			err = errors.Join(err, failed, s.writeRows(rows), s.writeDistributions(hist),
+				report.AppendStage(r.file(contract.FileStages), &s.result))
 			r.say("%s", s.headline())
 		}
 	}
-	if err := errors.Join(err, rows.Finish(r.header()), hist.Close(), r.log.Close(), durable.SyncTree(r.dir), r.write()); err != nil {
+	if err := errors.Join(err, rows.Finish(r.header()), hist.Close(), r.log.Close(), durable.SyncTree(r.dir),
+		r.write()); err != nil {
 		return err
 	}
 	return checksums.WriteMeasurement(r.RunDir, r.Measurement)
@@ -72,8 +74,11 @@ func (r *run) describe() {
 		r.summary.TokenCountSource = "mixed"
 	}
 	if len(r.results) > 0 {
-		r.note("the load was made by %s; it does not say how late its own stamps are, what processor time it wanted and did not get, whether it was throttled, "+
-			"and how many connections it opened: these validity checks were not made", strings.TrimSpace(r.plan.Tool+" "+r.version()))
+		r.note(
+			"the load was made by %s; it does not say how late its own stamps are, what processor time it wanted and did "+
+				"not get, whether it was throttled, "+
+				"and how many connections it opened: these validity checks were not made",
+			strings.TrimSpace(r.plan.Tool+" "+r.version()))
 	}
 }
 
@@ -95,8 +100,10 @@ func (r *run) anchor() int64 {
 }
 
 func (r *run) header() report.Header {
-	return report.Header{PlanHash: r.Plan.Hash, Run: r.RunID, Attempt: r.Attempt, Measurement: r.Measurement, AnchorUnixNS: r.anchor(),
-		Tool: r.plan.Tool, ToolVersion: r.version(), TokenCountSource: r.summary.TokenCountSource, Clock: "user", Interrupted: r.summary.Interrupted}
+	return report.Header{PlanHash: r.Plan.Hash, Run: r.RunID, Attempt: r.Attempt, Measurement: r.Measurement,
+		AnchorUnixNS: r.anchor(),
+		Tool:         r.plan.Tool, ToolVersion: r.version(), TokenCountSource: r.summary.TokenCountSource, Clock: "user",
+		Interrupted: r.summary.Interrupted}
 }
 
 // stage is one load value of one sample on its way into the files.
@@ -106,15 +113,19 @@ type stage struct {
 	distributions map[string]*report.Distribution
 }
 
-// stage makes the result of stage i of a sample: what the tool says, over it what its rows say where they are all there.
+// stage makes the result of stage i of a sample: what the tool says, over it what its rows say where they are all
+// there.
 func (r *run) stage(sample, i int, in *tools.Imported) (*stage, error) {
 	from := in.Stages[i]
 	index := r.place(i, len(in.Stages))
 	s := &stage{distributions: map[string]*report.Distribution{}}
-	s.result = report.StageResult{Schema: report.StagesSchema, Measurement: r.Measurement, Sample: sample, Stage: index, Planned: from.Planned,
-		StartNS: from.StartNS, EndNS: from.EndNS, DrainEndNS: from.DrainEndNS, Window: report.Window{StartNS: from.WindowStart, EndNS: from.WindowEnd},
-		Ended: from.Ended, Counts: from.Counts, Metrics: map[string]report.Metric{}, Rates: from.Rates, Goodput: from.Goodput,
-		Checks: append([]report.Check{}, from.Checks...), Tokens: from.Tokens, Series: []report.Second{}}
+	s.result = report.StageResult{Schema: report.StagesSchema, Measurement: r.Measurement, Sample: sample, Stage: index,
+		Planned: from.Planned,
+		StartNS: from.StartNS, EndNS: from.EndNS, DrainEndNS: from.DrainEndNS,
+		Window: report.Window{StartNS: from.WindowStart, EndNS: from.WindowEnd},
+		Ended:  from.Ended, Counts: from.Counts, Metrics: map[string]report.Metric{}, Rates: from.Rates,
+		Goodput: from.Goodput,
+		Checks:  append([]report.Check{}, from.Checks...), Tokens: from.Tokens, Series: []report.Second{}}
 	if index < len(r.plan.Stages) {
 		s.result.Planned = r.plan.Stages[index]
 	}
@@ -174,7 +185,8 @@ func (r *run) place(i, n int) int {
 // moved shifts the stamps of a row.
 func moved(row report.Row, by int64) report.Row {
 	row.TIntended += by
-	for _, t := range []**int64{&row.TSend, &row.TSent, &row.TFirstByte, &row.TFirst, &row.TContent, &row.TLast, &row.TEnd} {
+	for _, t := range []**int64{&row.TSend, &row.TSent, &row.TFirstByte, &row.TFirst, &row.TContent, &row.TLast,
+		&row.TEnd} {
 		if *t != nil {
 			at := **t + by
 			*t = &at
@@ -220,8 +232,9 @@ func (s *stage) unsaid() map[string]bool {
 		intended = intended || row.TSend != nil && *row.TSend != row.TIntended
 		queued, dialled = queued || row.QueueWait != 0, dialled || row.Dial != 0
 	}
-	return map[string]bool{"sched_lag": !intended, "ttft_intended": !intended, "ttfc_intended": !intended, "e2e_intended": !intended,
-		"queue_wait": !queued, "dial": !dialled}
+	return map[string]bool{"sched_lag": !intended, "ttft_intended": !intended, "ttfc_intended": !intended,
+		"e2e_intended": !intended,
+		"queue_wait":   !queued, "dial": !dialled}
 }
 
 // counted are the rows behind latencies: measured and well ended.
@@ -258,7 +271,8 @@ func (s *stage) writeRows(to *report.RowWriter) error {
 func (s *stage) writeDistributions(to *report.HistogramWriter) error {
 	for _, name := range report.MetricNames() {
 		if d := s.distributions[name]; d != nil {
-			if err := to.Write(report.DistributionKey{Sample: s.result.Sample, Stage: s.result.Stage, Metric: name}, d); err != nil {
+			if err := to.Write(report.DistributionKey{Sample: s.result.Sample, Stage: s.result.Stage, Metric: name},
+				d); err != nil {
 				return err
 			}
 		}
@@ -272,5 +286,6 @@ func (s *stage) headline() string {
 	if s.result.ErrorRate != nil {
 		errs = fmt.Sprintf("%.2f %% errors", 100**s.result.ErrorRate)
 	}
-	return fmt.Sprintf("sample %d stage %d %q: %d requests, %s", s.result.Sample, s.result.Stage, s.result.Planned.Name, s.result.Counts.Total, errs)
+	return fmt.Sprintf("sample %d stage %d %q: %d requests, %s", s.result.Sample, s.result.Stage, s.result.Planned.Name,
+		s.result.Counts.Total, errs)
 }

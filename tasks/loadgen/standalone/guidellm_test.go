@@ -26,7 +26,8 @@ func TestYAMLHoldsWhatJSONHolds(t *testing.T) {
 	if err := yaml.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back["small"] != 1e-7 || back["text"] != "1e-07" || back["no"] != "no" || back["lines"] != "a\nb: c" || back["int"] != 12 || len(back) != len(doc) {
+	if back["small"] != 1e-7 || back["text"] != "1e-07" || back["no"] != "no" || back["lines"] != "a\nb: c" ||
+		back["int"] != 12 || len(back) != len(doc) {
 		t.Errorf("%v of\n%s", back, text)
 	}
 }

@@ -42,7 +42,8 @@ func firstModel(ctx context.Context, req tool.Request, env func(string) string) 
 	if err != nil {
 		return "", err
 	}
-	c := openai.Client{Base: req.Endpoint, APIKey: key, Headers: req.Measure.API.Headers, HTTP: outbound.Stay(&http.Client{Transport: t, Timeout: askTimeout})}
+	c := openai.Client{Base: req.Endpoint, APIKey: key, Headers: req.Measure.API.Headers,
+		HTTP: outbound.Stay(&http.Client{Transport: t, Timeout: askTimeout})}
 	models, err := c.Models(ctx, "/v1/models")
 	if err == nil && len(models) == 0 {
 		err = errors.New("it lists none")
@@ -98,7 +99,8 @@ func planOf(req tool.Request) *runplan.RunPlan {
 	m.Samples = max(1, m.Samples)
 	name := runplan.PointName(req.Tool, 0, 0)
 	p := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: name, Experiment: name, Index: 1,
-		Deployment: runplan.Deployment{Model: runplan.Model{Name: req.Model}, Endpoint: &runplan.Endpoint{BaseURL: req.Endpoint},
+		Deployment: runplan.Deployment{Model: runplan.Model{Name: req.Model},
+			Endpoint:     &runplan.Endpoint{BaseURL: req.Endpoint},
 			EndpointPath: "/v1/models", EndpointScope: "external", Engine: runplan.Engine{MetricsPath: "/metrics"}},
 		Measurements: []runplan.Measurement{m}, SLO: req.SLO, Labels: map[string]string{"words_of": req.Tool},
 		Target: runplan.Target{Name: "local"}, Queue: runplan.Queue{Isolation: "shared"},

@@ -34,12 +34,13 @@ type options struct {
 func flags(o *options) *flag.FlagSet {
 	fs := flag.NewFlagSet(contract.LoadGen, flag.ContinueOnError)
 	fs.BoolVar(&o.Lenient, "lenient", false, "ignore options that load-gen does not support, with a warning")
-	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (default: "+contract.EnvRunDir+", else a new folder in the working directory)")
+	fs.StringVar(&o.RunDir, "run-dir", "", "run directory (default: "+contract.EnvRunDir+
+		", else a new folder in the working directory)")
 	return fs
 }
 
-// Spoken reports whether args, or without any the environment, are the words of another tool; flags of ours may stand in
-// front of them.
+// Spoken reports whether args, or without any the environment, are the words of another tool; flags of ours may stand
+// in front of them.
 func Spoken(args []string, environ func() []string) bool {
 	var o options
 	fs := flags(&o)
@@ -50,9 +51,9 @@ func Spoken(args []string, environ func() []string) bool {
 	return commandline.IsOfTool(registry.All(), fs.Args(), environ)
 }
 
-// Run does what args, or the environment, ask for. task is load-gen as a plan has it. The error has one of the exit codes
-// of package contract: 2 for words that cannot be followed, 3 for a server that does not say which model it serves, else
-// that of the measurement or of its verdict.
+// Run does what args, or the environment, ask for. task is load-gen as a plan has it. The error has one of the exit
+// codes of package contract: 2 for words that cannot be followed, 3 for a server that does not say which model it
+// serves, else that of the measurement or of its verdict.
 func Run(ctx context.Context, s step.Streams, args []string, environ func() []string, task step.Func) error {
 	var o options
 	fs := flags(&o)
@@ -78,7 +79,8 @@ func Run(ctx context.Context, s step.Streams, args []string, environ func() []st
 
 // understand reads the words and says everything that was found about them.
 func understand(errs io.Writer, args []string, environ func() []string, lenient bool) (tool.Request, error) {
-	req, findings, err := commandline.Parse(registry.All(), args, commandline.Options{Env: environ, Files: os.ReadFile, Lenient: lenient})
+	req, findings, err := commandline.Parse(registry.All(), args,
+		commandline.Options{Env: environ, Files: os.ReadFile, Lenient: lenient})
 	wrong := 0
 	for _, f := range findings {
 		kind := "warning: "

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// attendance is what goes on around a Job that was launched: its state is followed, it gets the files that it needs, its
-// log and its small files are repeated here.
+// attendance is what goes on around a Job that was launched: its state is followed, it gets the files that it needs,
+// its log and its small files are repeated here.
 type attendance struct {
 	l     *launcher
 	ctx   context.Context
@@ -114,7 +114,8 @@ func (a *attendance) untilEnd(ctx context.Context) (int, error) {
 			}
 		}
 		if gone := a.l.overdue(); gone > 0 {
-			return 0, &lostError{why: fmt.Sprintf("target %q has not answered for %s", a.l.target(), gone.Round(time.Second)), taken: true}
+			return 0, &lostError{why: fmt.Sprintf("target %q has not answered for %s", a.l.target(), gone.Round(time.Second)),
+				taken: true}
 		}
 		select {
 		case <-changed:
@@ -251,7 +252,8 @@ func (a *attendance) hopeless(s cluster.JobState, trouble *cluster.Trouble, star
 	} else if text := a.l.c.WhyNoPod(a.ctx, a.l.work.Name); text != "" {
 		why = text
 	}
-	return time.Time{}, fmt.Errorf("starting %s on target %q: not running after %s: %s", a.l.Task, a.l.target(), startTime, why)
+	return time.Time{}, fmt.Errorf("starting %s on target %q: not running after %s: %s", a.l.Task, a.l.target(), startTime,
+		why)
 }
 
 // rescue takes what a pod that is being deleted has still to give: its task was told to end, and its results server
@@ -332,8 +334,9 @@ func (l *launcher) sendAll(ctx context.Context, pod string) error {
 // errMoved means that the step goes on in another pod.
 var errMoved = errors.New("interrupted")
 
-// interrupted is what follows a signal. A step that is only moved leaves its Job to the next launcher. Else the task is told
-// to end, what it has made until then is fetched, and nothing of it is left. a is nil where nothing was launched for sure.
+// interrupted is what follows a signal. A step that is only moved leaves its Job to the next launcher. Else the task is
+// told to end, what it has made until then is fetched, and nothing of it is left. a is nil where nothing was launched
+// for sure.
 func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), cancelled)
 	defer cancel()
@@ -341,10 +344,12 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 	goesOn, err := l.goOn(asking)
 	enough()
 	if err == nil && goesOn {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("%w; job %s continues and waits for its next launcher", errMoved, l.work.Name))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("%w; job %s continues and waits for its next launcher",
+			errMoved, l.work.Name))
 	}
 	if err := l.again(ctx, func() error { return l.c.Delete(ctx, l.work.Name) }); err != nil {
-		return step.Exit(contract.ExitInterrupted, fmt.Errorf("interrupted; the end of the run removes job %s: %w", l.work.Name, err))
+		return step.Exit(contract.ExitInterrupted, fmt.Errorf("interrupted; the end of the run removes job %s: %w",
+			l.work.Name, err))
 	}
 	if a != nil && a.logged != nil {
 		a.awaitLog(lastWords)
@@ -353,7 +358,8 @@ func (l *launcher) interrupted(parent context.Context, a *attendance) error {
 		if err := l.fetch(fetching, transfer.Tries(10, l.wait)); err != nil {
 			l.tell("%v", err)
 			if l.Task == contract.LoadGen {
-				err = markLost(l.RunDir, &l.Options, l.endpoint(), &lostError{why: "it was interrupted, and its measurements are lost"}, time.Now())
+				err = markLost(l.RunDir, &l.Options, l.endpoint(),
+					&lostError{why: "it was interrupted, and its measurements are lost"}, time.Now())
 			}
 			if err != nil {
 				l.tell("%v", err)

@@ -9,7 +9,7 @@
 //
 //	jobs.batch       create get list watch patch delete   (the task; patch starts it)
 //	configmaps       create                               (its plan)
-//	secrets          create get                           (the token of its results server; read again by the next launcher)
+//	secrets          create get                           (the token of its results server; get: the next launcher)
 //	pods             list watch
 //	pods/log         get
 //	pods/proxy       get create update                    (its files: read and write; the request to end)

@@ -64,7 +64,9 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 		return step.Exit(contract.ExitUsage, err)
 	}
 	if c.Local {
-		return step.Usagef("running %s on target %q: this step already runs on that cluster, where it creates no Jobs; compile the experiment for target %q",
+		return step.Usagef(
+			"running %s on target %q: this step already runs on that cluster, where it creates no Jobs; compile the "+
+				"experiment for target %q",
 			o.Task, plan.Target.Name, contract.TargetLocal)
 	}
 	l, err := newLauncher(o, s, plan, c)
@@ -74,8 +76,8 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	return l.once(ctx)
 }
 
-// once carries the task out unless it has failed before: Tekton repeats a step that has failed, so that one whose pod was
-// moved can go on with its Job, and it cannot tell the one from the other.
+// once carries the task out unless it has failed before: Tekton repeats a step that has failed, so that one whose pod
+// was moved can go on with its Job, and it cannot tell the one from the other.
 func (l *launcher) once(ctx context.Context) error {
 	if f := failedBefore(l.RunDir, l.work.Name); f.Code != 0 {
 		l.tell("it is not retried: this is how it ended")
@@ -97,7 +99,8 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 	if err != nil {
 		return nil, err
 	}
-	l := &launcher{Options: o, Streams: s, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), key: key, every: lookEvery}
+	l := &launcher{Options: o, Streams: s, plan: plan, c: c, run: cluster.RunOf(o.RunID, o.Attempt, s.Env), key: key,
+		every: lookEvery}
 	l.patience = &patience{target: l.target(), limit: o.Patience, say: l.tell, now: time.Now}
 	l.work = o.work(plan, c, l.run.Hub)
 	if l.work.Secrets, err = values(plan, o.Secrets()); err != nil {
@@ -121,7 +124,8 @@ func newLauncher(o Options, s step.Streams, plan *runplan.RunPlan, c *cluster.Cl
 	return l, step.KeepPlan(o.RunDir, plan)
 }
 
-// values are what the task may need of the Secrets of the run. One that is missing the task will miss by itself, with the place.
+// values are what the task may need of the Secrets of the run. One that is missing the task will miss by itself, with
+// the place.
 func values(plan *runplan.RunPlan, secrets *step.Secrets) (map[runplan.SecretKey]string, error) {
 	keys, err := runplan.ReferencesIn([]any{plan.Measurements, plan.Metrics, plan.Deployment.Endpoint})
 	found := map[runplan.SecretKey]string{}
@@ -141,8 +145,8 @@ func (l *launcher) tell(format string, args ...any) {
 	fmt.Fprintf(l.Err, "provision: "+format+"\n", args...)
 }
 
-// carryOut launches the task, attends to it, brings what it has made, and leaves nothing of it behind. Its error has the
-// exit code of the task.
+// carryOut launches the task, attends to it, brings what it has made, and leaves nothing of it behind. Its error has
+// the exit code of the task.
 func (l *launcher) carryOut(ctx context.Context) error {
 	if err := l.launch(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -194,7 +198,8 @@ func (l *launcher) launch(ctx context.Context) error {
 	return nil
 }
 
-// bring fetches what the task has made into the run directory. A pod that is lost meanwhile is the reason why it could not.
+// bring fetches what the task has made into the run directory. A pod that is lost meanwhile is the reason why it could
+// not.
 func (l *launcher) bring(ctx context.Context, a *attendance) error {
 	a.stopLooking()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -270,7 +275,8 @@ func (l *launcher) killed() error {
 // killedCode is that of a container that a signal has ended which it cannot answer.
 const killedCode = 128 + 9
 
-// end tells the results server that all is here; that the pod ends then is best effort, for the Job is deleted in any case.
+// end tells the results server that all is here; that the pod ends then is best effort, for the Job is deleted in any
+// case.
 func (l *launcher) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -78,23 +78,30 @@ func TestTheJob(t *testing.T) {
 		}
 	})
 	h := newHub(t, g)
-	l := h.launcher(contract.LoadGen, map[string]string{contract.EnvHub: "hub-1", contract.EnvAPIKey: "sk-1"}, "--measurement=0")
+	l := h.launcher(contract.LoadGen, map[string]string{contract.EnvHub: "hub-1", contract.EnvAPIKey: "sk-1"},
+		"--measurement=0")
 	if err := l.once(t.Context()); err != nil {
 		t.Fatalf("%v: %s", err, h.out.String())
 	}
 	pod, task := job.Spec.Template.Spec, job.Spec.Template.Spec.Containers[0]
 	got := map[string]any{
-		"account": pod.ServiceAccountName, "token": *pod.AutomountServiceAccountToken, "restart": pod.RestartPolicy, "tries": *job.Spec.BackoffLimit,
-		"deadline": *job.Spec.ActiveDeadlineSeconds, "kept": *job.Spec.TTLSecondsAfterFinished, "hosts": strings.Join(pod.HostAliases[0].Hostnames, " "),
-		"owners": len(job.OwnerReferences), "role": job.Labels[contract.LabelRole], "hub": job.Labels[contract.LabelHub], "run": job.Labels[contract.LabelRun],
+		"account": pod.ServiceAccountName, "token": *pod.AutomountServiceAccountToken, "restart": pod.RestartPolicy,
+		"tries":    *job.Spec.BackoffLimit,
+		"deadline": *job.Spec.ActiveDeadlineSeconds, "kept": *job.Spec.TTLSecondsAfterFinished,
+		"hosts":  strings.Join(pod.HostAliases[0].Hostnames, " "),
+		"owners": len(job.OwnerReferences), "role": job.Labels[contract.LabelRole], "hub": job.Labels[contract.LabelHub],
+		"run":  job.Labels[contract.LabelRun],
 		"room": pod.Volumes[0].EmptyDir.SizeLimit.String(), "command": strings.Join(append(task.Command, task.Args...), " "),
-		"key": task.Env[2].ValueFrom.SecretKeyRef.Name, "secret's owner": secret.OwnerReferences[0].Name, "begins": *job.Spec.Suspend,
+		"key": task.Env[2].ValueFrom.SecretKeyRef.Name, "secret's owner": secret.OwnerReferences[0].Name,
+		"begins": *job.Spec.Suspend,
 	}
 	want := map[string]any{
-		"account": "bflow-load", "token": false, "restart": corev1.RestartPolicyNever, "tries": int32(0), "deadline": int64(24*3600 + 120), "kept": int32(3600),
+		"account": "bflow-load", "token": false, "restart": corev1.RestartPolicyNever, "tries": int32(0),
+		"deadline": int64(24*3600 + 120), "kept": int32(3600),
 		"hosts": "a.example b.example", "owners": 0, "role": "load", "hub": "hub-1", "run": "p-1", "room": "10Gi",
-		"command": "/load-gen --plan-dir=/var/run/bflow/plan --run-dir=/var/run/bflow/run --run-id=p-1 --attempt=1 --endpoint=http://engine.bench.svc:8000 --measurement=0",
-		"key":     job.Name, "secret's owner": job.Name, "begins": true,
+		"command": "/load-gen --plan-dir=/var/run/bflow/plan --run-dir=/var/run/bflow/run --run-id=p-1 --attempt=1 " +
+			"--endpoint=http://engine.bench.svc:8000 --measurement=0",
+		"key": job.Name, "secret's owner": job.Name, "begins": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("job (-want +got):\n%s", diff)
@@ -107,7 +114,8 @@ func TestTheJob(t *testing.T) {
 	}
 	for _, c := range pod.Containers {
 		s := c.SecurityContext
-		if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" || !*pod.SecurityContext.RunAsNonRoot ||
+		if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" ||
+			!*pod.SecurityContext.RunAsNonRoot ||
 			pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || len(c.Resources.Limits) != 2 {
 			t.Errorf("container %s is not restricted: %+v", c.Name, s)
 		}
@@ -122,7 +130,8 @@ func TestTheExitCodeOfTheTaskIsThatOfTheStep(t *testing.T) {
 	})
 	h := newHub(t, g)
 	err := h.exec(contract.Smoketest)
-	if step.Code(err) != contract.ExitUnhealthy || !strings.Contains(err.Error(), `smoketest ended with exit code 3 on target "lab"`) {
+	if step.Code(err) != contract.ExitUnhealthy || !strings.Contains(err.Error(),
+		`smoketest ended with exit code 3 on target "lab"`) {
 		t.Errorf("got %v", err)
 	}
 	if h.file(contract.FileSmoketest) != "{}" || len(h.lines()) != 1 {
@@ -139,19 +148,22 @@ func TestALoadThatIsKilledSaysHow(t *testing.T) {
 	for _, row := range []struct{ name, reason, said, result string }{
 		{"memory ran out", "OOMKilled", `load-gen was killed on target "lab", because memory ran out (exit code 137)`,
 			`load-gen was killed: out of memory (limit 4Gi) in stage "ramp" after 37 s`},
-		{"nobody knows why", "Error", `load-gen was killed on target "lab", by somebody or because memory ran out (exit code 137)`,
+		{"nobody knows why", "Error",
+			`load-gen was killed on target "lab", by somebody or because memory ran out (exit code 137)`,
 			`load-gen was killed (signal 9) in stage "ramp" after 37 s`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			g := newTarget(t, func(_ context.Context, dir string, _ func(string)) int {
-				put(dir, "measurements/0/loadgen.json", `{"schema":"bflow.loadgen/1","attempt":1,"start_ns":7,"memory_limit_bytes":4294967296}`)
+				put(dir, "measurements/0/loadgen.json",
+					`{"schema":"bflow.loadgen/1","attempt":1,"start_ns":7,"memory_limit_bytes":4294967296}`)
 				put(dir, "measurements/0/progress.json", `{"stages":2,"stage":1,"name":"ramp","elapsed_s":37.2}`)
 				return 137
 			})
 			g.ended = row.reason
 			h := newHub(t, g)
-			if err := h.exec(contract.LoadGen, "--measurement=0"); step.Code(err) != 137 || !strings.Contains(err.Error(), row.said) {
+			if err := h.exec(contract.LoadGen, "--measurement=0"); step.Code(err) != 137 ||
+				!strings.Contains(err.Error(), row.said) {
 				t.Errorf("got %v", err)
 			}
 			var l struct {
@@ -195,16 +207,19 @@ func TestWhatATaskNeedsIsThereBeforeItBegins(t *testing.T) {
 			near = as[batchv1.Job](t, made).Spec.Template.Spec.Affinity
 		}
 	})
-	for _, path := range []string{"measurements/0/requests.jsonl.gz", contract.FileEndpoint, contract.FileEngineLog, "deployment/logs/a.log", "measurements/0/.x.part2"} {
+	for _, path := range []string{"measurements/0/requests.jsonl.gz", contract.FileEndpoint, contract.FileEngineLog,
+		"deployment/logs/a.log", "measurements/0/.x.part2"} {
 		put(h.dir, path, strings.Repeat(path, 1000))
 	}
 	if err := h.exec(contract.Collect); err != nil {
 		t.Fatalf("%v: %s", err, h.out.String())
 	}
-	if got, want := h.file(contract.FileReport), "deployment/endpoint.json measurements/0/requests.jsonl.gz plan.json"; got != want {
+	if got, want := h.file(contract.FileReport),
+		"deployment/endpoint.json measurements/0/requests.jsonl.gz plan.json"; got != want {
 		t.Errorf("it saw %s, want %s", got, want)
 	}
-	if near == nil || near.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchFields[0].Values[0] != "node-7" {
+	if near == nil ||
+		near.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchFields[0].Values[0] != "node-7" {
 		t.Errorf("it does not go where the load was: %+v", near)
 	}
 	if words := words(t, h); words != "ready collected" {
@@ -292,7 +307,8 @@ func TestProgressIsSeenWhileTheTaskRuns(t *testing.T) {
 		put(dir, "measurements/0/progress.json", `{"done":1}`)
 		event(dir, "stage_started")
 		if !eventually.Happens(ctx, func() bool {
-			return h.file("measurements/0/progress.json") == `{"done":1}` && strings.Contains(h.file(contract.FileEvents), "stage_started")
+			return h.file("measurements/0/progress.json") == `{"done":1}` &&
+				strings.Contains(h.file(contract.FileEvents), "stage_started")
 		}) {
 			return 1
 		}
@@ -317,7 +333,8 @@ func TestALauncherThatIsMovedFindsItsJob(t *testing.T) {
 	go func() { first <- l.once(ctx) }()
 	eventually.True(t, "the load runs", func() bool { return strings.Contains(h.out.String(), "step 3") })
 	move()
-	if err := <-first; step.Code(err) != contract.ExitInterrupted || !strings.Contains(err.Error(), "waits for its next launcher") {
+	if err := <-first; step.Code(err) != contract.ExitInterrupted ||
+		!strings.Contains(err.Error(), "waits for its next launcher") {
 		t.Fatalf("got %v", err)
 	}
 	if len(g.List(jobsAt)) != 1 {
@@ -391,34 +408,39 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 		taken      bool // by the target, so that another attempt follows
 		lose       func(g *target)
 	}{
-		{"its run directory grew too large", `its pod was ended (Evicted): Usage of EmptyDir volume "run" exceeds the limit "10Gi".`, false, func(g *target) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.change(func(p *corev1.Pod) {
-				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", `Usage of EmptyDir volume "run" exceeds the limit "10Gi".`
-			})
-			g.files = nil
-		}},
+		{"its run directory grew too large",
+			`its pod was ended (Evicted): Usage of EmptyDir volume "run" exceeds the limit "10Gi".`, false, func(g *target) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.change(func(p *corev1.Pod) {
+					p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted",
+						`Usage of EmptyDir volume "run" exceeds the limit "10Gi".`
+				})
+				g.files = nil
+			}},
 		{"its node is gone", "its pod is gone", true, func(g *target) {
 			g.Remove(g.List(podsAt)[0])
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.files = nil
 		}},
-		{"its node was short of memory", "its pod was ended (Evicted): The node was low on resource: memory.", true, func(g *target) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.change(func(p *corev1.Pod) {
-				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
-			})
-			g.files = nil
-		}},
+		{"its node was short of memory", "its pod was ended (Evicted): The node was low on resource: memory.", true,
+			func(g *target) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.change(func(p *corev1.Pod) {
+					p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted",
+						"The node was low on resource: memory."
+				})
+				g.files = nil
+			}},
 		{"its node was started again", "its node lost its container", true, func(g *target) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.change(func(p *corev1.Pod) {
 				for i := range p.Status.ContainerStatuses {
-					p.Status.ContainerStatuses[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
+					p.Status.ContainerStatuses[i].State = corev1.ContainerState{
+						Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
 				}
 			})
 			g.files = nil
@@ -427,7 +449,8 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.change(func(p *corev1.Pod) {
-				p.Status.ContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}
+				p.Status.ContainerStatuses[1].State = corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}
 			})
 			g.files = nil
 		}},
@@ -466,7 +489,8 @@ func TestATaskThatIsLostIsMarked(t *testing.T) {
 			for _, name := range []string{".reason", ".lost"} {
 				_ = os.Remove(filepath.Join(h.dir, name))
 			}
-			if again := h.exec(contract.LoadGen); step.Code(again) != contract.ExitFail || !strings.Contains(h.file(".reason"), row.want) || (h.file(".lost") != "") != row.taken {
+			if again := h.exec(contract.LoadGen); step.Code(again) != contract.ExitFail ||
+				!strings.Contains(h.file(".reason"), row.want) || (h.file(".lost") != "") != row.taken {
 				t.Errorf("the next launcher says %v, reason %q, lost %q", again, h.file(".reason"), h.file(".lost"))
 			}
 			g.kill()
@@ -518,7 +542,8 @@ func TestATaskThatCannotStartSaysWhy(t *testing.T) {
 			job := as[batchv1.Job](t, g.Get(q.Path))
 			pod := corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "load-gen", Image: "reg/load-gen",
-				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "no such thing"}}}}
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName",
+					Message: "no such thing"}}}}
 			g.mu.Lock()
 			g.pod = job.Name + "-x1"
 			g.Put(podsAt+g.pod, pod)
@@ -527,7 +552,8 @@ func TestATaskThatCannotStartSaysWhy(t *testing.T) {
 		return 0, ""
 	})
 	err := h.exec(contract.LoadGen)
-	if step.Code(err) != contract.ExitFail || !strings.Contains(err.Error(), `starting load-gen on target "lab": InvalidImageName: image "reg/load-gen"`) {
+	if step.Code(err) != contract.ExitFail || !strings.Contains(err.Error(),
+		`starting load-gen on target "lab": InvalidImageName: image "reg/load-gen"`) {
 		t.Errorf("got %v", err)
 	}
 	h.clean()
@@ -537,7 +563,8 @@ func TestWhoMayNotLaunchIsToldAtOnce(t *testing.T) {
 	g := newTarget(t, nil)
 	h := newHub(t, g)
 	g.Refuse(func(q apitest.Request) (int, string) { return http.StatusUnprocessableEntity, "the Job is wrong" })
-	if err := h.exec(contract.LoadGen); err == nil || !strings.Contains(err.Error(), `launching load-gen on target "lab"`) {
+	if err := h.exec(contract.LoadGen); err == nil || !strings.Contains(err.Error(),
+		`launching load-gen on target "lab"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -567,7 +594,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"no quantity", "invalid value", []string{"--task=collect", "--cpu=many"}},
 	} {
 		var o Options
-		if _, err := o.begin(append(common, row.args...), &h.out); step.Code(err) != contract.ExitUsage || !strings.Contains(err.Error(), row.want) {
+		if _, err := o.begin(append(common, row.args...), &h.out); step.Code(err) != contract.ExitUsage ||
+			!strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v", row.name, err)
 		}
 	}

@@ -34,7 +34,8 @@ func TestAVolumeThatIsFull(t *testing.T) {
 	h.dir = volume
 	put(h.dir, contract.FilePlan, plan)
 	err := h.exec(contract.LoadGen)
-	if step.Code(err) != contract.ExitFail || !strings.Contains(err.Error(), "the volume of the run directory is full, and the results of load-gen do not fit") {
+	if step.Code(err) != contract.ExitFail || !strings.Contains(err.Error(),
+		"the volume of the run directory is full, and the results of load-gen do not fit") {
 		t.Errorf("got %v", err)
 	}
 	h.clean()

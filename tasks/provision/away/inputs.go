@@ -95,8 +95,8 @@ func freeFolder(dir string, k int) (string, error) {
 	}
 }
 
-// loadNode is the file with the name of the node on which the load ran. It is hidden: no result, but what collect is to know,
-// which on the hub would run on the same node.
+// loadNode is the file with the name of the node on which the load ran. It is hidden: no result, but what collect is to
+// know, which on the hub would run on the same node.
 const loadNode = ".load-node"
 
 // noteNode remembers where the load runs. Best effort: a report without it lacks one word.

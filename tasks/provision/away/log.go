@@ -40,7 +40,8 @@ type tail struct {
 	gone  int            // of them, how often nobody had the log
 }
 
-// run returns once the container has ended and all that it said was repeated, when nobody has its log any more, or with ctx.
+// run returns once the container has ended and all that it said was repeated, when nobody has its log any more, or with
+// ctx.
 func (t *tail) run(ctx context.Context) {
 	t.seen = map[string]int{}
 	for ctx.Err() == nil {

@@ -62,8 +62,8 @@ func ended(pod *corev1.Pod, container string) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// forgotten says whether a node does not know how a container ended: the kubelet has lost it (ContainerStatusUnknown), or
-// the container runtime has while the node was down (Unknown, with exit code 255).
+// forgotten says whether a node does not know how a container ended: the kubelet has lost it (ContainerStatusUnknown),
+// or the container runtime has while the node was down (Unknown, with exit code 255).
 func forgotten(end *corev1.ContainerStateTerminated) bool {
 	return end != nil && (end.Reason == "ContainerStatusUnknown" || end.Reason == "Unknown")
 }
@@ -109,5 +109,6 @@ func death(s cluster.JobState, task string) *lostError {
 // overfull tells a pod that wrote more than it may from one whose node was short of something; the words are those of
 // the eviction manager of the kubelet, whose reason is the same for both.
 func overfull(message string) bool {
-	return strings.Contains(message, "exceeds the limit") || strings.Contains(message, "exceeds the total limit") || strings.Contains(message, "exceeded its local ephemeral storage limit")
+	return strings.Contains(message, "exceeds the limit") || strings.Contains(message, "exceeds the total limit") ||
+		strings.Contains(message, "exceeded its local ephemeral storage limit")
 }

@@ -51,17 +51,21 @@ func Flags(o *Options) *flag.FlagSet {
 	fs.StringVar(&o.TargetDir, "target-dir", "", "folder with the kubeconfig of the target cluster")
 	fs.StringVar(&o.TargetWorkspace, "target-workspace", "", "another folder with a kubeconfig; takes precedence")
 	fs.StringVar(&o.ReasonResult, "reason-result", "", "file to write result reason to if the task is lost")
-	fs.StringVar(&o.LostResult, "lost-result", "", "file to write result lost to if the target evicted or deleted the task")
-	fs.DurationVar(&o.Deadline, "deadline", 0, "end the task after this long (default: its timeout in the plan plus two outages)")
+	fs.StringVar(&o.LostResult, "lost-result", "",
+		"file to write result lost to if the target evicted or deleted the task")
+	fs.DurationVar(&o.Deadline, "deadline", 0,
+		"end the task after this long (default: its timeout in the plan plus two outages)")
 	fs.DurationVar(&o.Patience, "patience", runplan.Outage, "how long the target may be unreachable")
-	fs.StringVar(&o.APIKey.Name, "api-key-secret", "", "Secret on the target with the API key of the server under test, if "+contract.EnvAPIKey+" is not set here")
+	fs.StringVar(&o.APIKey.Name, "api-key-secret", "",
+		"Secret on the target with the API key of the server under test, if "+contract.EnvAPIKey+" is not set here")
 	fs.StringVar(&o.APIKey.Key, "api-key-key", "", "key of that Secret")
 	for _, q := range []struct {
 		into              *resource.QuantityValue
 		name, text, about string
 	}{
 		{&o.CPU, "cpu", "50m", "CPU request of the task"}, {&o.MaxCPU, "max-cpu", "1", "CPU limit of the task"},
-		{&o.Memory, "memory", "64Mi", "memory request of the task"}, {&o.MaxMemory, "max-memory", "512Mi", "memory limit of the task"},
+		{&o.Memory, "memory", "64Mi", "memory request of the task"},
+		{&o.MaxMemory, "max-memory", "512Mi", "memory limit of the task"},
 		{&o.Room, "room", "10Gi", "size of the task's run directory"},
 	} {
 		q.into.Quantity = resource.MustParse(q.text)
@@ -80,7 +84,8 @@ func (o *Options) begin(args []string, errs io.Writer) (*runplan.RunPlan, error)
 		return nil, err
 	}
 	if role(o.Task) == "" {
-		return nil, step.Usagef("reading flags: --task is %q, want %s, %s or %s", o.Task, contract.LoadGen, contract.Smoketest, contract.Collect)
+		return nil, step.Usagef("reading flags: --task is %q, want %s, %s or %s", o.Task, contract.LoadGen,
+			contract.Smoketest, contract.Collect)
 	}
 	return plan, step.CheckRequired("image", o.Image, "files-image", o.FilesImage)
 }
@@ -99,8 +104,8 @@ func role(task string) string {
 	}
 }
 
-// ofTask reads what the task is told: the index of its measurement, from 0, and the endpoint. What is wrong there, the task
-// itself will say.
+// ofTask reads what the task is told: the index of its measurement, from 0, and the endpoint. What is wrong there, the
+// task itself will say.
 func (o *Options) ofTask() (measurement int, endpoint string) {
 	fs := flag.NewFlagSet(o.Task, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -151,8 +156,10 @@ func (o *Options) work(plan *runplan.RunPlan, c *cluster.Cluster, hub string) cl
 		return corev1.ResourceList{corev1.ResourceCPU: cpu.Quantity, corev1.ResourceMemory: memory.Quantity}
 	}
 	return cluster.Work{
-		Name: o.jobName(hub, c.Namespace), Task: o.Task, Role: role(o.Task), Image: o.Image, Args: o.Args, Files: o.FilesImage, APIKey: o.APIKey,
-		Hosts: plan.Target.HostAliases, Nodes: c.Nodes, Room: o.Room.Quantity, Deadline: o.deadline(plan), Idle: 4 * o.Patience,
+		Name: o.jobName(hub, c.Namespace), Task: o.Task, Role: role(o.Task), Image: o.Image, Args: o.Args,
+		Files: o.FilesImage, APIKey: o.APIKey,
+		Hosts: plan.Target.HostAliases, Nodes: c.Nodes, Room: o.Room.Quantity, Deadline: o.deadline(plan),
+		Idle:      4 * o.Patience,
 		Resources: corev1.ResourceRequirements{Requests: list(o.CPU, o.Memory), Limits: list(o.MaxCPU, o.MaxMemory)},
 	}
 }

@@ -55,8 +55,8 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-// TestEveryLineComesOnce, in its order, wherever the streams are cut: lines that say the same, and times that are not in
-// order, as two streams of a container are not, included.
+// TestEveryLineComesOnce, in its order, wherever the streams are cut: lines that say the same, and times that are not
+// in order, as two streams of a container are not, included.
 func TestEveryLineComesOnce(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -73,7 +73,8 @@ func TestEveryLineComesOnce(t *testing.T) {
 			c.lines, want = append(c.lines, early.Format(time.RFC3339Nano)+" "+text), append(want, text)
 		}
 		var got []string
-		log := &tail{open: c.open, line: func(text string) { got = append(got, text) }, hear: func(error) {}, pause: func(int) time.Duration { return 0 }}
+		log := &tail{open: c.open, line: func(text string) { got = append(got, text) }, hear: func(error) {},
+			pause: func(int) time.Duration { return 0 }}
 		log.run(t.Context())
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
@@ -83,7 +84,8 @@ func TestEveryLineComesOnce(t *testing.T) {
 
 func TestAStreamThatSaysNothingIsOpenedAnew(t *testing.T) {
 	opens := 0
-	log := &tail{quiet: 20 * time.Millisecond, line: func(string) {}, hear: func(error) {}, pause: func(int) time.Duration { return 0 },
+	log := &tail{quiet: 20 * time.Millisecond, line: func(string) {}, hear: func(error) {},
+		pause: func(int) time.Duration { return 0 },
 		open: func(ctx context.Context, _ time.Time) (io.ReadCloser, error) {
 			if opens++; opens > 2 {
 				return nil, &transfer.StatusError{Code: http.StatusNotFound}
@@ -117,8 +119,9 @@ func TestEventsAreAddedOnce(t *testing.T) {
 func TestAnOutageIsToldOnceAMinute(t *testing.T) {
 	var said bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := &patience{target: "lab", limit: 15 * time.Minute, now: func() time.Time { return now }, pause: func(int) time.Duration { return 0 },
-		say: func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }}
+	p := &patience{target: "lab", limit: 15 * time.Minute, now: func() time.Time { return now },
+		pause: func(int) time.Duration { return 0 },
+		say:   func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }}
 	away := errors.New("connection refused")
 	err := p.again(t.Context(), func() error {
 		if now = now.Add(10 * time.Second); now.Minute() >= 10 {
@@ -127,7 +130,8 @@ func TestAnOutageIsToldOnceAMinute(t *testing.T) {
 		return away
 	})
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if err != nil || len(lines) != 10 || lines[0] != `target "lab" has not answered for 1m0s: connection refused; retrying` ||
+	if err != nil || len(lines) != 10 ||
+		lines[0] != `target "lab" has not answered for 1m0s: connection refused; retrying` ||
 		lines[9] != `target "lab" answers again, after 9m50s` {
 		t.Errorf("%v: %d lines: %s", err, len(lines), said.String())
 	}
@@ -179,9 +183,12 @@ func TestJobsAreNamedByWhatTheyRun(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, name := range []string{
-		o("r", 1, "load-gen", "--measurement=0").jobName("h", "n"), o("r", 1, "load-gen", "--measurement=1").jobName("h", "n"),
-		o("r", 2, "load-gen", "--measurement=0").jobName("h", "n"), o("q", 1, "load-gen", "--measurement=0").jobName("h", "n"),
-		o("r", 1, "collect").jobName("h", "n"), o("r", 1, "collect").jobName("i", "n"), o("r", 1, "collect").jobName("h", "m"),
+		o("r", 1, "load-gen", "--measurement=0").jobName("h", "n"),
+		o("r", 1, "load-gen", "--measurement=1").jobName("h", "n"),
+		o("r", 2, "load-gen", "--measurement=0").jobName("h", "n"),
+		o("q", 1, "load-gen", "--measurement=0").jobName("h", "n"),
+		o("r", 1, "collect").jobName("h", "n"), o("r", 1, "collect").jobName("i", "n"),
+		o("r", 1, "collect").jobName("h", "m"),
 	} {
 		names[name] = true
 		if len(name) > 52 { // a pod's name has eleven characters more
@@ -201,7 +208,8 @@ func TestWhatWasMeasuredBeforeIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := []string{"attempt-1", "attempt-1.2"}[i]
-		if data, err := os.ReadFile(filepath.Join(dir, "measurements/1", name, "loadgen.json")); err != nil || string(data) != text {
+		if data, err := os.ReadFile(filepath.Join(dir, "measurements/1", name, "loadgen.json")); err != nil ||
+			string(data) != text {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
@@ -224,7 +232,8 @@ func TestAPodThatComesWhileItsAbsenceIsJudgedIsNotGone(t *testing.T) {
 		name string
 		look sight
 		want string
-	}{{"before it has come", before, ""}, {"while it is there", with, ""}, {"after it has gone", after, "its pod is gone"}} {
+	}{{"before it has come", before, ""}, {"while it is there", with, ""},
+		{"after it has gone", after, "its pod is gone"}} {
 		got := ""
 		if lost := a.lost(row.look); lost != nil {
 			got = lost.why

@@ -83,7 +83,8 @@ func (p *patience) overdue() time.Duration {
 	return 0
 }
 
-// again is transfer.Again: it repeats do until it succeeds, until what it says will stay so, or until the patience is over.
+// again is transfer.Again: it repeats do until it succeeds, until what it says will stay so, or until the patience is
+// over.
 func (p *patience) again(ctx context.Context, do func() error) error {
 	begin := p.now()
 	for attempt := 0; ; attempt++ {
@@ -131,8 +132,8 @@ func code(err error) int {
 	}
 }
 
-// passing says whether the same request may be answered otherwise in a moment. A token that is not taken may be one that
-// is about to be replaced.
+// passing says whether the same request may be answered otherwise in a moment. A token that is not taken may be one
+// that is about to be replaced.
 func passing(err error) bool {
 	switch c := code(err); {
 	case errors.Is(err, cluster.ErrEnding):

@@ -39,8 +39,8 @@ const (
 // exit code.
 type program func(ctx context.Context, dir string, say func(line string)) int
 
-// target is a cluster: an API server in memory, with the Job controller and one node played. Files are served by the real
-// server, and the task is a function.
+// target is a cluster: an API server in memory, with the Job controller and one node played. Files are served by the
+// real server, and the task is a function.
 type target struct {
 	*apitest.Server
 	t    *testing.T
@@ -61,7 +61,8 @@ type target struct {
 
 func newTarget(t *testing.T, task program) *target {
 	t.Helper()
-	g := &target{Server: apitest.New(t, "bench"), t: t, dir: t.TempDir(), task: task, cut: func(http.ResponseWriter, *http.Request) bool { return false },
+	g := &target{Server: apitest.New(t, "bench"), t: t, dir: t.TempDir(), task: task,
+		cut:  func(http.ResponseWriter, *http.Request) bool { return false },
 		kill: func() {}, over: make(chan struct{}), told: make(chan struct{}), grace: eventually.Limit}
 	g.Serve("batch/v1", "Job", true)
 	g.Refuse(g.watchPatches(nil))
@@ -108,7 +109,8 @@ func (g *target) startPod(path string) {
 	g.pod = job.Name + "-x1"
 	pod := corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
 	pod.Spec.NodeName, pod.Status.Phase = "node-1", corev1.PodPending
-	plan, err := runplan.Decode([]byte(as[corev1.ConfigMap](g.t, g.Get("/api/v1/namespaces/bench/configmaps/"+job.Name)).Data[runplan.FileJSON]))
+	plan, err := runplan.Decode([]byte(as[corev1.ConfigMap](g.t,
+		g.Get("/api/v1/namespaces/bench/configmaps/"+job.Name)).Data[runplan.FileJSON]))
 	if err := errors.Join(err, runplan.Verify(plan)); err != nil {
 		g.t.Errorf("the task would refuse its plan: %v", err)
 	}
@@ -129,7 +131,8 @@ func (g *target) startPod(path string) {
 		begin()
 		return
 	}
-	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "receive", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+		{Name: "receive", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	g.Put(podsAt+g.pod, pod)
 	serve(true, sync.OnceFunc(func() {
 		go func() {
@@ -175,7 +178,8 @@ func (g *target) runTask(container string) {
 	close(g.over)
 	g.change(func(p *corev1.Pod) {
 		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning { // of a pod that goes, a node says no more
-			p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: g.ended}}
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: g.ended}}
 		}
 	})
 }
@@ -191,14 +195,15 @@ func (g *target) deleted(q apitest.Request, _ apitest.Object) {
 	})
 	go func() {
 		g.endPod()
-		for _, at := range []string{"/api/v1/namespaces/bench/configmaps/" + q.Name, "/api/v1/namespaces/bench/secrets/" + q.Name, q.Path} {
+		for _, at := range []string{"/api/v1/namespaces/bench/configmaps/" + q.Name,
+			"/api/v1/namespaces/bench/secrets/" + q.Name, q.Path} {
 			g.Remove(at)
 		}
 	}()
 }
 
-// endPod ends the task by its signal, waits until the results server, where there is one, was told to end, and removes the
-// pod.
+// endPod ends the task by its signal, waits until the results server, where there is one, was told to end, and removes
+// the pod.
 func (g *target) endPod() {
 	g.mu.Lock()
 	pod, kill, begun, serves := g.pod, g.kill, g.ran > 0, g.files != nil
@@ -226,7 +231,8 @@ func (g *target) endPod() {
 
 // left are the objects of a Job, and its pods.
 func (g *target) left() (all []string) {
-	for _, at := range []string{podsAt, jobsAt, "/api/v1/namespaces/bench/configmaps/", "/api/v1/namespaces/bench/secrets/"} {
+	for _, at := range []string{podsAt, jobsAt, "/api/v1/namespaces/bench/configmaps/",
+		"/api/v1/namespaces/bench/secrets/"} {
 		all = append(all, g.List(at)...)
 	}
 	return all
@@ -245,7 +251,8 @@ func newHub(t *testing.T, g *target) *hub {
 	t.Helper()
 	h := &hub{t: t, dir: t.TempDir(), g: g}
 	plan := &runplan.RunPlan{APIVersion: runplan.APIVersion, Kind: runplan.Kind, Name: "p", Experiment: "p", Index: 1}
-	plan.Target = runplan.Target{Name: contract.TargetAny, AnyOf: []string{"lab", "b"}, Namespace: "bench", HostAliases: map[string]string{"b.example": "10.0.0.1", "a.example": "10.0.0.1"}}
+	plan.Target = runplan.Target{Name: contract.TargetAny, AnyOf: []string{"lab", "b"}, Namespace: "bench",
+		HostAliases: map[string]string{"b.example": "10.0.0.1", "a.example": "10.0.0.1"}}
 	plan.Measurements = []runplan.Measurement{{Name: "m"}, {Name: "n"}}
 	if err := runplan.Identify(plan); err != nil {
 		t.Fatal(err)
@@ -263,8 +270,10 @@ func newHub(t *testing.T, g *target) *hub {
 // launcher is one process of the step.
 func (h *hub) launcher(task string, env map[string]string, args ...string) *launcher {
 	h.t.Helper()
-	all := []string{"--plan-dir=" + h.dir, "--run-dir=" + h.dir, "--run-id=p-1", "--task=" + task, "--image=reg/" + task, "--files-image=reg/collect",
-		"--reason-result=" + filepath.Join(h.dir, ".reason"), "--lost-result=" + filepath.Join(h.dir, ".lost"), "--patience=1m", "--", "--endpoint=http://engine.bench.svc:8000"}
+	all := []string{"--plan-dir=" + h.dir, "--run-dir=" + h.dir, "--run-id=p-1", "--task=" + task, "--image=reg/" + task,
+		"--files-image=reg/collect",
+		"--reason-result=" + filepath.Join(h.dir, ".reason"), "--lost-result=" + filepath.Join(h.dir, ".lost"),
+		"--patience=1m", "--", "--endpoint=http://engine.bench.svc:8000"}
 	var o Options
 	plan, err := o.begin(append(all, args...), &h.out)
 	if err != nil {

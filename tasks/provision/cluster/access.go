@@ -38,7 +38,8 @@ type Cluster struct {
 }
 
 // ErrNoAccess means that a plan names a remote target and nobody handed over the way to it.
-var ErrNoAccess = errors.New("there are no credentials for it; start the run through its queue, so that bflow-controller provides them")
+var ErrNoAccess = errors.New(
+	"there are no credentials for it; start the run through its queue, so that bflow-controller provides them")
 
 // ErrOutside means that this process runs in no cluster.
 var ErrOutside = rest.ErrNotInCluster
@@ -93,7 +94,8 @@ func Here(fallback string, env func(string) string) (*Cluster, error) {
 // New returns namespace of the cluster that cfg leads to.
 func New(cfg *rest.Config, namespace string) (*Cluster, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme),
+		batchv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()

@@ -19,31 +19,38 @@ type metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Admitted returns an error where run may make nothing, because bflow-controller has not let its PipelineRun start. c is
-// the hub, in the namespace of the run. The PipelineRun is read there, since everything in the pod of a step may be of
-// somebody's making; contract.AnnotationAdmitted is the controller's alone, by the admission policy. Where the namespace
-// says contract.LabelAllowUnqueued, a run that the compiler has marked needs no word of the controller. One without that
-// mark is refused always: nobody would find what it leaves.
+// Admitted returns an error where run may make nothing, because bflow-controller has not let its PipelineRun start. c
+// is the hub, in the namespace of the run. The PipelineRun is read there, since everything in the pod of a step may be
+// of somebody's making; contract.AnnotationAdmitted is the controller's alone, by the admission policy. Where the
+// namespace says contract.LabelAllowUnqueued, a run that the compiler has marked needs no word of the controller. One
+// without that mark is refused always: nobody would find what it leaves.
 func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 	if run.Owner == nil {
-		return fmt.Errorf("deploying for run %q: its pod does not belong to a PipelineRun; submit the run with bflow run, or with bflow compile and kubectl create", run.ID)
+		return fmt.Errorf(
+			"deploying for run %q: its pod does not belong to a PipelineRun; submit the run with bflow run, or with bflow "+
+				"compile and kubectl create", run.ID)
 	}
 	pr, err := c.metadata(ctx, "/apis/tekton.dev/v1/namespaces/"+c.Namespace+"/pipelineruns/"+run.Owner.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("deploying for run %q: PipelineRun %q is no longer in namespace %q", run.ID, run.Owner.Name, c.Namespace)
+		return fmt.Errorf("deploying for run %q: PipelineRun %q is no longer in namespace %q", run.ID, run.Owner.Name,
+			c.Namespace)
 	case err != nil:
 		return fmt.Errorf("checking whether run %q was admitted: %w", run.ID, err)
 	}
 	id := orElse(pr.Labels[contract.LabelRun], run.Owner.Name)
 	switch {
 	case pr.UID != run.Owner.UID:
-		return fmt.Errorf("deploying for run %q: its PipelineRun %q is gone, and there is another one of that name", run.ID, run.Owner.Name)
+		return fmt.Errorf("deploying for run %q: its PipelineRun %q is gone, and there is another one of that name", run.ID,
+			run.Owner.Name)
 	case pr.Labels[contract.LabelPlanHash] == "":
-		return fmt.Errorf("deploying for run %q: PipelineRun %q has no label %s; compile the experiment with bflow and create the objects unchanged",
+		return fmt.Errorf(
+			"deploying for run %q: PipelineRun %q has no label %s; compile the experiment with bflow and create the "+
+				"objects unchanged",
 			run.ID, run.Owner.Name, contract.LabelPlanHash)
 	case id != run.ID:
-		return fmt.Errorf("deploying for run %q: PipelineRun %q is run %q, so its param %s must not name another run", run.ID, run.Owner.Name, id, contract.ParamRunID)
+		return fmt.Errorf("deploying for run %q: PipelineRun %q is run %q, so its param %s must not name another run", run.ID,
+			run.Owner.Name, id, contract.ParamRunID)
 	case pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == "":
 		return nil
 	}
@@ -54,7 +61,9 @@ func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 	if namespace.Labels[contract.LabelAllowUnqueued] == "true" {
 		return nil
 	}
-	return fmt.Errorf("deploying for run %q: %s has not admitted it; compile it with a queue, or label namespace %s with %s=true to allow runs without one",
+	return fmt.Errorf(
+		"deploying for run %q: %s has not admitted it; compile it with a queue, or label namespace %s with %s=true to "+
+			"allow runs without one",
 		run.ID, contract.AccountController, c.Namespace, contract.LabelAllowUnqueued)
 }
 

@@ -20,15 +20,23 @@ func TestNothingIsMadeForARunThatTheControllerHasNotLetStart(t *testing.T) {
 		want                string // part of the refusal; "" = it may
 	}{
 		{name: "a run that was let start", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted}},
-		{name: "one that starts past the queue", uid: "u", want: `bflow-controller has not admitted it; compile it with a queue, or label namespace bench with bflow.dev/allow-unqueued=true`},
+		{name: "one that starts past the queue", uid: "u",
+			want: `bflow-controller has not admitted it; compile it with a queue, or label namespace bench with ` +
+				`bflow.dev/allow-unqueued=true`},
 		{name: "one that starts where no queue is needed", uid: "u", unqueued: true},
-		{name: "one that the compiler has not marked, which nobody would find", uid: "u", unqueued: true, labels: apitest.Object{}, want: `PipelineRun "r" has no label bflow.dev/plan-hash`},
-		{name: "one that was released", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted, contract.AnnotationReleased: admitted}, want: "has not admitted it"},
-		{name: "one of another run's name", uid: "u", labels: apitest.Object{contract.LabelPlanHash: "h", contract.LabelRun: "other"},
-			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: `PipelineRun "r" is run "other", so its param run-id must not name another run`},
-		{name: "a further attempt, which has the name of the first", uid: "u", labels: apitest.Object{contract.LabelPlanHash: "h", contract.LabelRun: "run"},
+		{name: "one that the compiler has not marked, which nobody would find", uid: "u", unqueued: true,
+			labels: apitest.Object{}, want: `PipelineRun "r" has no label bflow.dev/plan-hash`},
+		{name: "one that was released", uid: "u", annotations: apitest.Object{contract.AnnotationAdmitted: admitted,
+			contract.AnnotationReleased: admitted}, want: "has not admitted it"},
+		{name: "one of another run's name", uid: "u", labels: apitest.Object{contract.LabelPlanHash: "h",
+			contract.LabelRun: "other"},
+			annotations: apitest.Object{contract.AnnotationAdmitted: admitted},
+			want:        `PipelineRun "r" is run "other", so its param run-id must not name another run`},
+		{name: "a further attempt, which has the name of the first", uid: "u",
+			labels:      apitest.Object{contract.LabelPlanHash: "h", contract.LabelRun: "run"},
 			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}},
-		{name: "a pod that names a PipelineRun which is gone", uid: "before", annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: "there is another one of that name"},
+		{name: "a pod that names a PipelineRun which is gone", uid: "before",
+			annotations: apitest.Object{contract.AnnotationAdmitted: admitted}, want: "there is another one of that name"},
 		{name: "a pod of nobody", unqueued: true, want: "its pod does not belong to a PipelineRun"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -46,7 +54,8 @@ func TestNothingIsMadeForARunThatTheControllerHasNotLetStart(t *testing.T) {
 			if row.labels[contract.LabelRun] == "run" {
 				run.ID = "run"
 			}
-			s.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/r", apitest.Object{"metadata": apitest.Object{"uid": "u", "labels": row.labels, "annotations": row.annotations}})
+			s.Put("/apis/tekton.dev/v1/namespaces/bench/pipelineruns/r",
+				apitest.Object{"metadata": apitest.Object{"uid": "u", "labels": row.labels, "annotations": row.annotations}})
 			if row.uid != "" {
 				run.Owner = RunOf("r", 1, func(name string) string {
 					return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: row.uid}[name]
@@ -66,7 +75,8 @@ func TestARunThatIsGoneGetsNothing(t *testing.T) {
 	run := RunOf("r", 1, func(name string) string {
 		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
 	})
-	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `PipelineRun "r" is no longer in namespace "bench"`) {
+	if err := connect(t, s).Admitted(t.Context(), run); err == nil ||
+		!strings.Contains(err.Error(), `PipelineRun "r" is no longer in namespace "bench"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -79,7 +89,8 @@ func TestWhatForbidsToAskIsSaid(t *testing.T) {
 	run := RunOf("r", 1, func(name string) string {
 		return map[string]string{contract.EnvPipelineRun: "r", contract.EnvPipelineRunUID: "u"}[name]
 	})
-	if err := connect(t, s).Admitted(t.Context(), run); err == nil || !strings.Contains(err.Error(), `checking whether run "r" was admitted: pipelineruns is forbidden`) {
+	if err := connect(t, s).Admitted(t.Context(), run); err == nil ||
+		!strings.Contains(err.Error(), `checking whether run "r" was admitted: pipelineruns is forbidden`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -68,8 +68,9 @@ func (c *Cluster) client(r plural) rest.Interface {
 	}
 }
 
-// create makes obj. One that is there already is somebody else's: names of ours hold the run. A server, or a webhook that
-// it asks, that does not answer is asked again for as long as time may mend it; then what is there may be of the try before.
+// create makes obj. One that is there already is somebody else's: names of ours hold the run. A server, or a webhook
+// that it asks, that does not answer is asked again for as long as time may mend it; then what is there may be of the
+// try before.
 func (c *Cluster) create(ctx context.Context, r plural, obj runtime.Object) error {
 	return c.createBy(ctx, r, nameOf(obj), func() *rest.Request {
 		return c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj)
@@ -85,7 +86,8 @@ func (c *Cluster) createBy(ctx context.Context, r plural, name string, request f
 		case err == nil, tried && apierrors.IsAlreadyExists(err):
 			return nil
 		case apierrors.IsAlreadyExists(err):
-			return fmt.Errorf("creating %s %q in namespace %q: the name is taken; remove that object, or rename the experiment", r, name, c.Namespace)
+			return fmt.Errorf("creating %s %q in namespace %q: the name is taken; remove that object, or rename the experiment",
+				r, name, c.Namespace)
 		case !passing(err) || ctx.Err() != nil || time.Since(begin) > maxUnanswered:
 			return fmt.Errorf("creating %s %q in namespace %q: %w", r, name, c.Namespace, err)
 		}
@@ -98,7 +100,8 @@ func (c *Cluster) createBy(ctx context.Context, r plural, name string, request f
 
 // passing says whether the same request may have another answer in a moment.
 func passing(err error) bool {
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsTimeout(err) ||
 		unanswered(err.Error())
 }
 

@@ -19,9 +19,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Render returns the objects of plan for this cluster. find is asked for what its pods need of the Secrets of the run, where those
-// are on another cluster.
-func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, simImage string, find runplan.Lookup) ([]runtime.Object, error) {
+// Render returns the objects of plan for this cluster. find is asked for what its pods need of the Secrets of the run,
+// where those are on another cluster.
+func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, simImage string,
+	find runplan.Lookup) ([]runtime.Object, error) {
 	r := Rendering{Namespace: c.Namespace, SimImage: simImage, OpenShift: c.openShift(ctx), Part: c.Part}
 	if !c.Local {
 		run.Owner = nil // an owner on another cluster would have the objects collected as orphans

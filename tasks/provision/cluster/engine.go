@@ -58,14 +58,16 @@ func simArgs(d *runplan.Deployment) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the configuration of the simulated engine: %w", err)
 	}
-	args := []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(platform.Port(d)), "--model=" + d.Model.Name, "--config-json=" + string(text)}
+	args := []string{"--host=0.0.0.0", "--port=" + strconv.Itoa(platform.Port(d)), "--model=" + d.Model.Name,
+		"--config-json=" + string(text)}
 	return append(args, d.Engine.Args...), nil
 }
 
 // vllmArgs are those that the platform owns, in the order of the format.
 func vllmArgs(d *runplan.Deployment) []string {
 	args := []string{
-		"--model=" + modelPath(d), "--served-model-name=" + d.Model.Name, "--tensor-parallel-size=" + strconv.Itoa(max(1, d.TensorParallel)),
+		"--model=" + modelPath(d), "--served-model-name=" + d.Model.Name,
+		"--tensor-parallel-size=" + strconv.Itoa(max(1, d.TensorParallel)),
 		"--port=" + strconv.Itoa(platform.Port(d)), "--host=0.0.0.0",
 	}
 	if d.ModelStorage == nil && d.Model.Revision != "" {
@@ -104,7 +106,8 @@ func modelPath(d *runplan.Deployment) string {
 
 // replaced puts in what a command line of a file may leave open.
 func replaced(d *runplan.Deployment, args []string) []string {
-	replace := strings.NewReplacer("$(port)", strconv.Itoa(platform.Port(d)), "$(model)", d.Model.Name, "$(model_path)", modelPath(d))
+	replace := strings.NewReplacer("$(port)", strconv.Itoa(platform.Port(d)), "$(model)", d.Model.Name, "$(model_path)",
+		modelPath(d))
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = replace.Replace(arg)
@@ -117,7 +120,8 @@ func (d *renderer) environment() []corev1.EnvVar {
 	set := maps.Clone(d.program.env)
 	maps.Copy(set, d.plan.Deployment.Env)
 	vars := []corev1.EnvVar{
-		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 		{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}},
 	}
 	vars = slices.DeleteFunc(vars, func(v corev1.EnvVar) bool { _, ok := set[v.Name]; return ok })

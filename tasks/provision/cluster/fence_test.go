@@ -10,7 +10,8 @@ import (
 
 func TestFenced(t *testing.T) {
 	lease := func(holder, fence string) apitest.Object {
-		return apitest.Object{"metadata": apitest.Object{"annotations": apitest.Object{contract.AnnotationFence: fence, contract.AnnotationSetupKey: "k"}},
+		return apitest.Object{"metadata": apitest.Object{"annotations": apitest.Object{contract.AnnotationFence: fence,
+			contract.AnnotationSetupKey: "k"}},
 			"spec": apitest.Object{"holderIdentity": holder}}
 	}
 	for _, row := range []struct {
@@ -24,7 +25,8 @@ func TestFenced(t *testing.T) {
 		{name: "its own fence", lease: lease("me", "7"), fence: "7"},
 		{name: "another key of its hub", lease: lease("me", "8"), fence: "7", want: "fence moved from 7 to 8"},
 		{name: "another hub", lease: lease("other", "8"), fence: "7", want: `hub "other", setup "k"`},
-		{name: "another hub with a fence that began anew", lease: lease("other", "7"), fence: "7", want: "must not use the platform"},
+		{name: "another hub with a fence that began anew", lease: lease("other", "7"), fence: "7",
+			want: "must not use the platform"},
 		{name: "nobody holds it", lease: lease("", "7"), fence: "7", want: "must not use the platform"},
 		{name: "somebody has deleted it", fence: "7", want: "it no longer exists"},
 		{name: "it cannot be read", lease: lease("me", "7"), fence: "7", code: 403, want: "forbidden"},

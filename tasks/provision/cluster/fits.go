@@ -52,9 +52,11 @@ func obstacle(pod *corev1.Pod, need corev1.ResourceList, n *corev1.Node) (why st
 
 // lasting tells a taint that somebody chose from one that the state of a node brings and takes.
 func lasting(t *corev1.Taint) bool {
-	return t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains([]string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable,
-		corev1.TaintNodeUnschedulable, corev1.TaintNodeMemoryPressure, corev1.TaintNodeDiskPressure, corev1.TaintNodePIDPressure,
-		corev1.TaintNodeNetworkUnavailable}, t.Key)
+	return t.Effect != corev1.TaintEffectPreferNoSchedule &&
+		!slices.Contains([]string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable,
+			corev1.TaintNodeUnschedulable, corev1.TaintNodeMemoryPressure, corev1.TaintNodeDiskPressure,
+			corev1.TaintNodePIDPressure,
+			corev1.TaintNodeNetworkUnavailable}, t.Key)
 }
 
 func tolerated(pod *corev1.Pod, t *corev1.Taint) bool {

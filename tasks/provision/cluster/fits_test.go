@@ -24,9 +24,12 @@ func TestSomeNodeCouldHoldThePod(t *testing.T) {
 		want  string // why not
 	}{
 		{"a node is large enough, however full", "4", []*corev1.Node{node("a", "2", same), node("b", "4", same)}, nil, ""},
-		{"two small nodes make no large one", "4", []*corev1.Node{node("a", "2", same), node("b", "2", same)}, nil, "it requests 4 nvidia.com/gpu, but node b has 2"},
-		{"a node without the device has none of it", "1", []*corev1.Node{node("a", "0", same)}, nil, "it requests 1 nvidia.com/gpu, but node a has 0"},
-		{"no node has the label", "1", []*corev1.Node{node("a", "8", same)}, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"pool": "h200"} },
+		{"two small nodes make no large one", "4", []*corev1.Node{node("a", "2", same), node("b", "2", same)}, nil,
+			"it requests 4 nvidia.com/gpu, but node b has 2"},
+		{"a node without the device has none of it", "1", []*corev1.Node{node("a", "0", same)}, nil,
+			"it requests 1 nvidia.com/gpu, but node a has 0"},
+		{"no node has the label", "1", []*corev1.Node{node("a", "8", same)},
+			func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"pool": "h200"} },
 			"node a has no label pool=h200"},
 		{"a taint that is not tolerated", "1", []*corev1.Node{node("a", "8", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "team", Value: "x", Effect: corev1.TaintEffectNoSchedule}}

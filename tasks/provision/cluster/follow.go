@@ -33,7 +33,8 @@ func follow[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selec
 
 // followAnyway is follow that never gives up, where told is not nil: told hears of every failure, and of every success
 // as nil. What is refused now may be allowed again: an account that was deleted is made anew.
-func followAnyway[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string, told func(error)) <-chan state[P] {
+func followAnyway[T any, P object[T]](ctx context.Context, c *Cluster, r plural, selector string,
+	told func(error)) <-chan state[P] {
 	return followSource(ctx, typedSource[T, P](c, r, selector), told)
 }
 

@@ -13,7 +13,8 @@ import (
 
 // putPod makes a pod that the tests select.
 func putPod(s *apitest.Server, name string) {
-	s.Put("/api/v1/namespaces/bench/pods/"+name, apitest.Object{"metadata": apitest.Object{"labels": apitest.Object{"app": "x"}}})
+	s.Put("/api/v1/namespaces/bench/pods/"+name, apitest.Object{
+		"metadata": apitest.Object{"labels": apitest.Object{"app": "x"}}})
 }
 
 func connect(t *testing.T, s *apitest.Server) *Cluster {

@@ -42,14 +42,15 @@ const (
 )
 
 // Gather writes what is there of the run into runDir: live objects, events and logs. What cannot be had is left out and
-// in the error. It returns the pods it found. before are the restarts when the engine became ready, nil of one that never
-// did.
+// in the error. It returns the pods it found. before are the restarts when the engine became ready, nil of one that
+// never did.
 func (c *Cluster) Gather(ctx context.Context, run Run, runDir string, before Restarts) ([]*corev1.Pod, error) {
 	found, err := all[corev1.Pod](ctx, c, pods, run.engines())
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found), c.engineLog(ctx, runDir, found, before))
+	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found),
+		c.engineLog(ctx, runDir, found, before))
 	for i, pod := range found {
 		if i < maxLogPods {
 			err = errors.Join(err, c.logs(ctx, runDir, pod))
@@ -124,7 +125,8 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 		}
 		for _, e := range list {
 			lines = append(lines, event{First: first(e), Last: last(e), Count: max(1, e.Count), Type: e.Type, Reason: e.Reason,
-				Object: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name, Source: cmp.Or(e.Source.Component, e.ReportingController), Message: e.Message})
+				Object: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name,
+				Source: cmp.Or(e.Source.Component, e.ReportingController), Message: e.Message})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b event) int { return a.First.Compare(b.First) })
@@ -155,10 +157,12 @@ func named(found []*corev1.Pod) []string {
 	return slices.Compact(names)
 }
 
-// eventsOf asks for those about one name: a busy namespace holds many thousands, which nobody wants to be sent while GPUs wait.
+// eventsOf asks for those about one name: a busy namespace holds many thousands, which nobody wants to be sent while
+// GPUs wait.
 func (c *Cluster) eventsOf(ctx context.Context, name string) ([]*corev1.Event, error) {
 	list := &corev1.EventList{}
-	err := c.core.Get().Namespace(c.Namespace).Resource(string(events)).Param("fieldSelector", "involvedObject.name="+name).Do(ctx).Into(list)
+	err := c.core.Get().Namespace(c.Namespace).Resource(string(events)).Param("fieldSelector",
+		"involvedObject.name="+name).Do(ctx).Into(list)
 	if err != nil {
 		return nil, fmt.Errorf("listing the events of %q: %w", name, err)
 	}
@@ -200,8 +204,8 @@ func (c *Cluster) logs(ctx context.Context, runDir string, pod *corev1.Pod) erro
 	return all
 }
 
-// engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted since it was
-// ready it is the log before, which says why.
+// engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted since it
+// was ready it is the log before, which says why.
 func (c *Cluster) engineLog(ctx context.Context, runDir string, found []*corev1.Pod, before Restarts) error {
 	for _, pod := range found {
 		for _, status := range pod.Status.ContainerStatuses {
@@ -248,7 +252,8 @@ func (c *Cluster) redacted(to io.Writer, from io.Reader) error {
 	}
 }
 
-func (c *Cluster) openLog(ctx context.Context, pod, container string, previous bool, lines string) (io.ReadCloser, error) {
+func (c *Cluster) openLog(ctx context.Context, pod, container string, previous bool,
+	lines string) (io.ReadCloser, error) {
 	request := c.core.Get().Namespace(c.Namespace).Resource(string(pods)).Name(pod).SubResource("log").
 		Param("container", container).Param("tailLines", lines)
 	if previous {

@@ -17,10 +17,14 @@ import (
 func TestEventsOfARunAreThoseOfItsObjects(t *testing.T) {
 	server, dir := apitest.New(t, "bench"), t.TempDir()
 	for _, name := range []string{"x-sim-5f-1", "x-sim-5f", "x-sim", "x-sim-5f-11", "x", "stranger"} {
-		server.Put("/api/v1/namespaces/bench/events/"+name, corev1.Event{Reason: "Seen", InvolvedObject: corev1.ObjectReference{Kind: "Any", Name: name}})
+		server.Put("/api/v1/namespaces/bench/events/"+name,
+			corev1.Event{Reason: "Seen", InvolvedObject: corev1.ObjectReference{Kind: "Any", Name: name}})
 	}
 	var pod corev1.Pod
-	if err := json.Unmarshal([]byte(`{"metadata":{"name":"x-sim-5f-1","labels":{"pod-template-hash":"5f"},"ownerReferences":[{"kind":"ReplicaSet","name":"x-sim-5f"}]}}`), &pod); err != nil {
+	if err := json.Unmarshal(
+		[]byte(
+			`{"metadata":{"name":"x-sim-5f-1","labels":{"pod-template-hash":"5f"},"ownerReferences":[{"kind":"ReplicaSet",`+
+				`"name":"x-sim-5f"}]}}`), &pod); err != nil {
 		t.Fatal(err)
 	}
 	if err := connect(t, server).events(t.Context(), dir, []*corev1.Pod{&pod}); err != nil {
@@ -38,7 +42,8 @@ func TestEventsOfARunAreThoseOfItsObjects(t *testing.T) {
 		}
 		got[e.Object] = true
 	}
-	if diff := cmp.Diff(map[string]bool{"any/x-sim-5f-1": true, "any/x-sim-5f": true, "any/x-sim": true}, got); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"any/x-sim-5f-1": true, "any/x-sim-5f": true, "any/x-sim": true},
+		got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

@@ -17,8 +17,9 @@ const (
 	// maxUnplaced is for a pod that some node could hold: others have taken what the queue had counted as free, such as a
 	// run of another hub on the same target, and their end gives it back.
 	maxUnplaced = 5 * time.Minute
-	// maxUnanswered is for a webhook or an API server that is away: as long as the queue bears a target that is. Kubernetes
-	// tries again after 5 ms, 10 ms, 20 ms ..., so that a minute would miss what has come back in its second half.
+	// maxUnanswered is for a webhook or an API server that is away: as long as the queue bears a target that is.
+	// Kubernetes tries again after 5 ms, 10 ms, 20 ms ..., so that a minute would miss what has come back in its second
+	// half.
 	maxUnanswered = 2 * time.Minute
 )
 
@@ -46,9 +47,12 @@ func unanswered(message string) bool {
 	}
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{
-		"failed calling webhook", "failed to call webhook", "no endpoints available", "connection refused", "connection reset", "no route to host",
-		"i/o timeout", "tls handshake timeout", "deadline exceeded", "timed out", "timeout awaiting", "client.timeout", "unexpected eof",
-		"service unavailable", "currently unable to handle", "too many requests", "the object has been modified", "etcdserver:",
+		"failed calling webhook", "failed to call webhook", "no endpoints available", "connection refused",
+		"connection reset", "no route to host",
+		"i/o timeout", "tls handshake timeout", "deadline exceeded", "timed out", "timeout awaiting", "client.timeout",
+		"unexpected eof",
+		"service unavailable", "currently unable to handle", "too many requests", "the object has been modified",
+		"etcdserver:",
 		"leader changed", "not yet ready to handle request",
 	}, func(part string) bool { return strings.Contains(message, part) })
 }
@@ -65,7 +69,8 @@ func symptoms(pod *corev1.Pod) []symptom {
 	var out []symptom
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			out = append(out, symptom{id: string(pod.UID) + "/schedule", reason: c.Reason, text: fmt.Sprintf("pod %s fits on no node: %s", pod.Name, scheduler(c.Message))})
+			out = append(out, symptom{id: string(pod.UID) + "/schedule", reason: c.Reason,
+				text: fmt.Sprintf("pod %s fits on no node: %s", pod.Name, scheduler(c.Message))})
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -98,34 +103,40 @@ func waiting(pod *corev1.Pod, c corev1.ContainerStatus, w *corev1.ContainerState
 	at := fmt.Sprintf("container %s of pod %s", c.Name, pod.Name)
 	switch w.Reason {
 	case "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
-		return symptom{reason: w.Reason, now: true, text: fmt.Sprintf("image %q of %s cannot be used: %s", c.Image, at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: true, text: fmt.Sprintf("image %q of %s cannot be used: %s", c.Image, at,
+			sentence(w.Message, w.Reason))}, true
 	case "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable":
 		return symptom{reason: "ImagePull", now: finalPull(w.Message), tries: 1, fresh: w.Reason == "ErrImagePull",
 			text: fmt.Sprintf("image %q of %s cannot be pulled (%s): %s", c.Image, at, w.Reason, sentence(w.Message))}, true
 	case "CreateContainerConfigError", "CreateContainerError":
-		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be created: %s", at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: !busy(w.Message),
+			text: fmt.Sprintf("%s cannot be created: %s", at, sentence(w.Message, w.Reason))}, true
 	case "RunContainerError", "StartError":
-		return symptom{reason: w.Reason, now: !busy(w.Message), text: fmt.Sprintf("%s cannot be started: %s", at, sentence(w.Message, w.Reason))}, true
+		return symptom{reason: w.Reason, now: !busy(w.Message),
+			text: fmt.Sprintf("%s cannot be started: %s", at, sentence(w.Message, w.Reason))}, true
 	}
 	return symptom{}, false // ContainerCreating, PodInitializing, and CrashLoopBackOff, of which the last end tells more
 }
 
-// busy says whether a node could not make or start a container because it had no time for it, or was late: it tries again.
-// "is reserved for" is containerd's word for a container whose first attempt goes on.
+// busy says whether a node could not make or start a container because it had no time for it, or was late: it tries
+// again. "is reserved for" is containerd's word for a container whose first attempt goes on.
 func busy(message string) bool {
-	return unanswered(message) || strings.Contains(message, "failed to sync") || strings.Contains(message, "is reserved for")
+	return unanswered(message) || strings.Contains(message, "failed to sync") ||
+		strings.Contains(message, "is reserved for")
 }
 
 // finalPull says whether a registry's answer will be the same the next time.
 func finalPull(message string) bool {
 	message = strings.ToLower(message)
-	return slices.ContainsFunc([]string{"not found", "manifest unknown", "name unknown", "unauthorized", "authentication required",
-		"authorization failed", "access denied", "denied:", "403 forbidden", "no match for platform", "invalid reference", "unsupported"},
+	return slices.ContainsFunc([]string{"not found", "manifest unknown", "name unknown", "unauthorized",
+		"authentication required",
+		"authorization failed", "access denied", "denied:", "403 forbidden", "no match for platform", "invalid reference",
+		"unsupported"},
 		func(part string) bool { return strings.Contains(message, part) })
 }
 
-// crashed is the symptom of a container that has ended at least once. Usage errors, programs that cannot be run, and too
-// little memory stay as they are, however often they are tried.
+// crashed is the symptom of a container that has ended at least once. Usage errors, programs that cannot be run, and
+// too little memory stay as they are, however often they are tried.
 func crashed(pod *corev1.Pod, c corev1.ContainerStatus, end *corev1.ContainerStateTerminated) symptom {
 	s := symptom{reason: "CrashLoopBackOff", tries: int(c.RestartCount), pod: pod.Name, container: c.Name}
 	if c.State.Terminated != nil {

@@ -66,7 +66,8 @@ func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
 		Volumes:    w.volumes(), RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &tolerance,
 		ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		NodeSelector: w.Nodes, HostAliases: aliases(w.Hosts), Affinity: w.near(),
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes,
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 	}
 	if w.Receive {
 		pod.InitContainers = []corev1.Container{w.server(ContainerReceive, "--receive")}
@@ -94,11 +95,14 @@ func (w Work) task(run Run) corev1.Container {
 	env := []corev1.EnvVar{{Name: "HOME", Value: "/tmp"}, w.node()}
 	if w.APIKey.Name != "" {
 		yes := true
-		env = append(env, corev1.EnvVar{Name: contract.EnvAPIKey, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: w.APIKey.Name}, Key: w.APIKey.Key, Optional: &yes}}})
+		env = append(env, corev1.EnvVar{Name: contract.EnvAPIKey,
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: w.APIKey.Name}, Key: w.APIKey.Key, Optional: &yes}}})
 	}
-	args := []string{"--plan-dir=" + folderPlan, "--run-dir=" + folderRun, "--run-id=" + run.ID, fmt.Sprintf("--attempt=%d", run.Attempt)}
-	mounts := []corev1.VolumeMount{{Name: "plan", MountPath: folderPlan, ReadOnly: true}, {Name: "run", MountPath: folderRun}, {Name: "tmp", MountPath: "/tmp"}}
+	args := []string{"--plan-dir=" + folderPlan, "--run-dir=" + folderRun, "--run-id=" + run.ID,
+		fmt.Sprintf("--attempt=%d", run.Attempt)}
+	mounts := []corev1.VolumeMount{{Name: "plan", MountPath: folderPlan, ReadOnly: true},
+		{Name: "run", MountPath: folderRun}, {Name: "tmp", MountPath: "/tmp"}}
 	if len(w.Secrets) > 0 {
 		args = append(args, "--secrets-dir="+folderValue)
 		mounts = append(mounts, corev1.VolumeMount{Name: "secrets", MountPath: folderValue, ReadOnly: true})
@@ -112,16 +116,19 @@ func (w Work) task(run Run) corev1.Container {
 
 // server is a container of the results server.
 func (w Work) server(name, mode string) corev1.Container {
-	few := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	few := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"),
+		corev1.ResourceMemory: resource.MustParse("64Mi")}
 	return corev1.Container{
 		Name: name, Image: w.Files, Command: []string{"/" + contract.Collect},
-		Args: []string{results.Subcommand, "--run-dir=" + folderRun, fmt.Sprintf("--listen=:%d", filesPort), "--idle=" + w.Idle.String(),
+		Args: []string{results.Subcommand, "--run-dir=" + folderRun, fmt.Sprintf("--listen=:%d", filesPort),
+			"--idle=" + w.Idle.String(),
 			"--token-file=" + folderToken + "/" + keyToken, mode},
 		Ports: []corev1.ContainerPort{{ContainerPort: filesPort}}, SecurityContext: restricted(),
 		Resources: corev1.ResourceRequirements{Requests: few, Limits: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("256Mi"),
 		}},
-		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: folderRun}, {Name: "token", MountPath: folderToken, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: folderRun},
+			{Name: "token", MountPath: folderToken, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
 	}
 }
 
@@ -130,13 +137,16 @@ func (w Work) volumes() []corev1.Volume {
 	volumes := []corev1.Volume{
 		{Name: "run", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &room}}},
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &few}}},
-		{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: w.Name}}}},
-		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.Name, // and nothing else that lies there
+		{Name: "plan", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: w.Name}}}},
+		// and nothing else that lies there
+		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: w.Name,
 			Items: []corev1.KeyToPath{{Key: keyToken, Path: keyToken}}}}},
 	}
 	if items := w.items(); len(items) > 0 {
-		volumes = append(volumes, corev1.Volume{Name: "secrets", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-			SecretName: w.Name, Items: items}}})
+		volumes = append(volumes, corev1.Volume{Name: "secrets",
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: w.Name, Items: items}}})
 	}
 	return volumes
 }
@@ -144,7 +154,8 @@ func (w Work) volumes() []corev1.Volume {
 // items say where in the Secret of the Job a value lies, and where the task finds it.
 func (w Work) items() []corev1.KeyToPath {
 	var items []corev1.KeyToPath
-	for _, k := range slices.SortedFunc(maps.Keys(w.Secrets), func(a, b runplan.SecretKey) int { return strings.Compare(a.Reference(), b.Reference()) }) {
+	for _, k := range slices.SortedFunc(maps.Keys(w.Secrets),
+		func(a, b runplan.SecretKey) int { return strings.Compare(a.Reference(), b.Reference()) }) {
 		items = append(items, corev1.KeyToPath{Key: "secret-" + strconv.Itoa(len(items)), Path: k.Name + "/" + k.Key})
 	}
 	return items
@@ -155,8 +166,10 @@ func (w Work) near() *corev1.Affinity {
 	if w.Near == "" {
 		return nil
 	}
-	term := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{w.Near}}}}
-	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: term}}}}
+	term := corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{
+		{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{w.Near}}}}
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: term}}}}
 }
 
 // node tells the task on which node the load was: its own, or the one that it was to share.
@@ -164,7 +177,8 @@ func (w Work) node() corev1.EnvVar {
 	if w.Near != "" {
 		return corev1.EnvVar{Name: contract.EnvNode, Value: w.Near}
 	}
-	return corev1.EnvVar{Name: contract.EnvNode, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
+	return corev1.EnvVar{Name: contract.EnvNode, ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
 }
 
 // aliases groups host names by address, both sorted.

@@ -21,11 +21,12 @@ type JobState struct {
 	Pod *corev1.Pod
 }
 
-// FollowJob sends the state of a Job now and after every change, until ctx ends. A server that is away, or that refuses,
-// is asked again; told hears of every failure, and of every success as nil.
+// FollowJob sends the state of a Job now and after every change, until ctx ends. A server that is away, or that
+// refuses, is asked again; told hears of every failure, and of every success as nil.
 func (c *Cluster) FollowJob(ctx context.Context, name string, told func(error)) <-chan JobState {
 	selector := contract.LabelJob + "=" + name
-	podStates, jobStates := followAnyway[corev1.Pod](ctx, c, pods, selector, told), followAnyway[batchv1.Job](ctx, c, jobs, selector, told)
+	podStates, jobStates := followAnyway[corev1.Pod](ctx, c, pods, selector, told),
+		followAnyway[batchv1.Job](ctx, c, jobs, selector, told)
 	out := make(chan JobState)
 	go func() { // until ctx ends; out is closed when the two that it hears have ended as well
 		defer close(out)
@@ -114,8 +115,8 @@ func (s JobState) is(conditions ...batchv1.JobConditionType) *batchv1.JobConditi
 	return nil
 }
 
-// Trouble follows the start of a pod; its zero value has seen nothing. Look returns why waiting longer makes no sense, ""
-// while it may become better, and when to look again though nothing changes.
+// Trouble follows the start of a pod; its zero value has seen nothing. Look returns why waiting longer makes no sense,
+// "" while it may become better, and when to look again though nothing changes.
 type Trouble struct{ judge judge }
 
 // Look takes the pod in as it is at now.
@@ -148,8 +149,8 @@ func (c *Cluster) WhyNoPod(ctx context.Context, job string) string {
 	return text
 }
 
-// FollowLog opens the log of a container, followed, from a time on (zero: from its beginning). Every line begins with its
-// time in RFC 3339, with fractions, and a space.
+// FollowLog opens the log of a container, followed, from a time on (zero: from its beginning). Every line begins with
+// its time in RFC 3339, with fractions, and a space.
 func (c *Cluster) FollowLog(ctx context.Context, pod, container string, since time.Time) (io.ReadCloser, error) {
 	request := c.core.Get().Namespace(c.Namespace).Resource(string(pods)).Name(pod).SubResource("log").
 		Param("container", container).Param("follow", "true").Param("timestamps", "true").MaxRetries(0)
@@ -163,10 +164,12 @@ func (c *Cluster) FollowLog(ctx context.Context, pod, container string, since ti
 	return stream, nil
 }
 
-// TaskRunGoesOn says whether Tekton still wants the TaskRun of a step: then its pod ends for another reason, and Tekton makes
-// another one. An error says that nobody knows.
+// TaskRunGoesOn says whether Tekton still wants the TaskRun of a step: then its pod ends for another reason, and Tekton
+// makes another one. An error says that nobody knows.
 func (c *Cluster) TaskRunGoesOn(ctx context.Context, name string) (bool, error) {
-	body, err := c.core.Get().AbsPath("/apis/tekton.dev/v1").Namespace(c.Namespace).Resource("taskruns").Name(name).Do(ctx).Raw()
+	body,
+		err := c.core.Get().AbsPath("/apis/tekton.dev/v1").Namespace(c.Namespace).Resource("taskruns").Name(name).Do(
+		ctx).Raw()
 	if err != nil {
 		return false, fmt.Errorf("asking for TaskRun %q: %w", name, err)
 	}

@@ -48,9 +48,11 @@ func (r Run) labels(plan *runplan.RunPlan, release string) map[string]string {
 	maps.Copy(labels, map[string]string{
 		contract.LabelRun: r.ID, contract.LabelRelease: release, contract.LabelAttempt: strconv.Itoa(r.Attempt),
 		contract.LabelPlanHash: value(plan.Hash), contract.LabelExperiment: experiment(plan.Experiment),
-		contract.LabelTarget: value(plan.On(r.Target).Target.Name), contract.LabelRole: contract.RoleEngine, contract.LabelManagedBy: contract.ManagedBy,
-		"app.kubernetes.io/name": "benchflow", "app.kubernetes.io/instance": release, "app.kubernetes.io/component": "raw-vllm",
-		"benchflow.io/experiment": experiment(plan.Experiment), "benchflow.io/platform": value(plan.Deployment.Platform),
+		contract.LabelTarget: value(plan.On(r.Target).Target.Name), contract.LabelRole: contract.RoleEngine,
+		contract.LabelManagedBy:  contract.ManagedBy,
+		"app.kubernetes.io/name": "benchflow", "app.kubernetes.io/instance": release,
+		"app.kubernetes.io/component": "raw-vllm",
+		"benchflow.io/experiment":     experiment(plan.Experiment), "benchflow.io/platform": value(plan.Deployment.Platform),
 		"benchflow.io/mode": value(plan.Deployment.Mode), "benchflow.io/release": release,
 	})
 	if r.Hub != "" {
@@ -61,7 +63,8 @@ func (r Run) labels(plan *runplan.RunPlan, release string) map[string]string {
 
 // own are the labels by which a Deployment and a Service find the pods. They can never change, so they are few.
 func (r Run) own(release string) map[string]string {
-	return map[string]string{contract.LabelRun: r.ID, contract.LabelRelease: release, contract.LabelRole: contract.RoleEngine}
+	return map[string]string{contract.LabelRun: r.ID, contract.LabelRelease: release,
+		contract.LabelRole: contract.RoleEngine}
 }
 
 // experiment is the name as written where a label can hold it, else as the name of a run begins.

@@ -30,9 +30,9 @@ type Launched struct {
 // ErrEnding means that a Job of this name is on its way out: another one can be made once it is gone.
 var ErrEnding = errors.New("the Job of the same name is being deleted")
 
-// Launch makes the Job of w and lets it start. It can be repeated after any failure, by whoever comes next: a Job that is
-// there is taken over. plan lies beside it under its usual name; apiKey, where it is not "", is the key of the server
-// under test for this Job alone.
+// Launch makes the Job of w and lets it start. It can be repeated after any failure, by whoever comes next: a Job that
+// is there is taken over. plan lies beside it under its usual name; apiKey, where it is not "", is the key of the
+// server under test for this Job alone.
 func (c *Cluster) Launch(ctx context.Context, plan *runplan.RunPlan, run Run, w Work, apiKey string) (Launched, error) {
 	if apiKey != "" {
 		w.APIKey = runplan.SecretKey{Name: w.Name, Key: keyAPIKey}
@@ -73,15 +73,18 @@ func (c *Cluster) jobOf(ctx context.Context, plan *runplan.RunPlan, run Run, w W
 }
 
 // start puts beside the Job what it needs, owned by it, and lets it start.
-func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w Work, job *batchv1.Job, apiKey string) error {
+func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w Work, job *batchv1.Job,
+	apiKey string) error {
 	yes := true
 	meta := c.beside(plan, run, w)
-	meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID, Controller: &yes}}
+	meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID,
+		Controller: &yes}}
 	cm, err := planMap(plan, meta)
 	if err != nil {
 		return err
 	}
-	secret := &corev1.Secret{ObjectMeta: meta, Immutable: &yes, Data: map[string][]byte{keyToken: []byte(rand.Text() + rand.Text())}}
+	secret := &corev1.Secret{ObjectMeta: meta, Immutable: &yes,
+		Data: map[string][]byte{keyToken: []byte(rand.Text() + rand.Text())}}
 	if apiKey != "" {
 		secret.Data[keyAPIKey] = []byte(apiKey)
 	}
@@ -138,7 +141,8 @@ func planMap(plan *runplan.RunPlan, meta metav1.ObjectMeta) (*corev1.ConfigMap, 
 
 // FilesOf is the way to the results server of a pod.
 func (c *Cluster) FilesOf(pod, token string) transfer.Server {
-	url := c.core.Get().Namespace(c.Namespace).Resource(string(pods)).Name(fmt.Sprintf("%s:%d", pod, filesPort)).SubResource("proxy").URL()
+	url := c.core.Get().Namespace(c.Namespace).Resource(string(pods)).Name(fmt.Sprintf("%s:%d", pod,
+		filesPort)).SubResource("proxy").URL()
 	return transfer.Server{HTTP: c.core.Client, Base: url.String(), Token: token}
 }
 

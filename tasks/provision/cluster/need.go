@@ -32,7 +32,8 @@ func Covered(plan *runplan.RunPlan, where *platform.Platform, annotation string)
 			return fmt.Errorf("reading the requests of the run: %s is %q: %w", name, granted[name], err)
 		}
 		if have.CmpInt64(need) < 0 {
-			return fmt.Errorf("deploying %q: it needs %d %s, but the run has requested %s; compile the experiment again", plan.Name, need, name, have.String())
+			return fmt.Errorf("deploying %q: it needs %d %s, but the run has requested %s; compile the experiment again",
+				plan.Name, need, name, have.String())
 		}
 	}
 	return nil

@@ -29,8 +29,9 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 		return corev1.PodTemplateSpec{}, err
 	}
 	engine := corev1.Container{
-		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.command), Args: d.texts(d.program.args),
-		Env: d.environment(), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
+		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.command),
+		Args: d.texts(d.program.args),
+		Env:  d.environment(), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
 	}
 	d.probes(&engine)
 	nodes, err := d.nodes()
@@ -58,7 +59,9 @@ func (d *renderer) nodes() (map[string]string, error) {
 	nodes := maps.Clone(d.Part)
 	for key, want := range d.set.NodeSelector {
 		if of, is := d.Part[key]; is && of != want {
-			return nil, fmt.Errorf("deploying %q: its node_selector wants %s=%s, but the target consists of the nodes with %s=%s", d.plan.Name, key, want, key, of)
+			return nil,
+				fmt.Errorf("deploying %q: its node_selector wants %s=%s, but the target consists of the nodes with %s=%s",
+					d.plan.Name, key, want, key, of)
 		}
 		nodes[key] = want
 	}
@@ -97,13 +100,15 @@ func (d *renderer) probes(c *corev1.Container) {
 	}
 	const period = 5
 	budget := max(time.Hour, 2*d.plan.Timeouts.Ready.D())
-	c.StartupProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: int32(budget.Seconds() / period)}
+	c.StartupProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: period, TimeoutSeconds: 5,
+		FailureThreshold: int32(budget.Seconds() / period)}
 	c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
 }
 
 func (d *renderer) podSecurity() *corev1.PodSecurityContext {
 	yes := true
-	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes,
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
 	if !d.OpenShift && !d.simulated() {
 		user, group, files := int64(engineUser), int64(0), int64(engineUser)
 		s.RunAsUser, s.RunAsGroup, s.FSGroup = &user, &group, &files

@@ -17,15 +17,17 @@ import (
 // fieldManager owns what provision applies.
 const fieldManager = "bflow-provision"
 
-// Publish writes text under key into the ConfigMap that sums the run up, and replaces what an earlier attempt left there.
-// It goes with the PipelineRun. It carries no release: it is a result, and no teardown may take it.
+// Publish writes text under key into the ConfigMap that sums the run up, and replaces what an earlier attempt left
+// there. It goes with the PipelineRun. It carries no release: it is a result, and no teardown may take it.
 func (c *Cluster) Publish(ctx context.Context, run Run, plan *runplan.RunPlan, key string, text []byte) error {
 	name := contract.ResultConfigMap(run.ID)
 	cm := &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{
-			contract.LabelRun: run.ID, contract.LabelAttempt: strconv.Itoa(run.Attempt), contract.LabelPlanHash: value(plan.Hash),
-			contract.LabelExperiment: experiment(plan.Experiment), contract.LabelRole: "result", contract.LabelManagedBy: contract.ManagedBy,
+			contract.LabelRun: run.ID, contract.LabelAttempt: strconv.Itoa(run.Attempt),
+			contract.LabelPlanHash:   value(plan.Hash),
+			contract.LabelExperiment: experiment(plan.Experiment), contract.LabelRole: "result",
+			contract.LabelManagedBy: contract.ManagedBy,
 		}},
 		Data: map[string]string{key: string(text)},
 	}

@@ -44,8 +44,10 @@ func readPlan(t *testing.T, path string) *runplan.RunPlan {
 
 func renderCase(t *testing.T, path string) ([]runtime.Object, error) {
 	t.Helper()
-	run := Run{ID: "demo-1", Attempt: 1, Hub: "a-uid", Owner: &metav1.OwnerReference{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: "demo-1", UID: "b-uid"}}
-	return Objects(readPlan(t, path), run, Rendering{Namespace: "bench", SimImage: "step.example/sim-engine:v2", OpenShift: strings.Contains(path, "openshift")})
+	run := Run{ID: "demo-1", Attempt: 1, Hub: "a-uid",
+		Owner: &metav1.OwnerReference{APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Name: "demo-1", UID: "b-uid"}}
+	return Objects(readPlan(t, path), run, Rendering{Namespace: "bench", SimImage: "step.example/sim-engine:v2",
+		OpenShift: strings.Contains(path, "openshift")})
 }
 
 func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
@@ -60,9 +62,12 @@ func TestModelServersStayOnThePartOfAClusterThatIsTheirTarget(t *testing.T) {
 		{"another part", map[string]string{"pool": "cpu"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			objects, err := Objects(readPlan(t, "testdata/render/vllm.input.yaml"), Run{ID: "demo-1", Attempt: 1}, Rendering{Namespace: "bench", Part: row.part})
+			objects, err := Objects(readPlan(t, "testdata/render/vllm.input.yaml"), Run{ID: "demo-1", Attempt: 1},
+				Rendering{Namespace: "bench", Part: row.part})
 			if row.want == nil {
-				if err == nil || !strings.Contains(err.Error(), "node_selector wants pool=gpu, but the target consists of the nodes with pool=cpu") {
+				if err == nil ||
+					!strings.Contains(err.Error(),
+						"node_selector wants pool=gpu, but the target consists of the nodes with pool=cpu") {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -117,7 +122,8 @@ func TestSecretsAreCarriedToARemoteTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "czNjcm") || strings.Count(string(text), "name: "+secret.Name) != 4 {
+	if strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "czNjcm") ||
+		strings.Count(string(text), "name: "+secret.Name) != 4 {
 		t.Errorf("what is written down is\n%s", text)
 	}
 }
@@ -194,8 +200,10 @@ func TestARunGetsWhatItAskedFor(t *testing.T) {
 		name, annotation, want string
 	}{
 		{"enough was asked for", `{"nvidia.com/gpu":"4","bflow.dev/cluster-slot":"1"}`, ""},
-		{"too little was asked for", `{"nvidia.com/gpu":"2"}`, `deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 2; compile the experiment again`},
-		{"nothing was asked for", ``, `deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 0; compile the experiment again`},
+		{"too little was asked for", `{"nvidia.com/gpu":"2"}`,
+			`deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 2; compile the experiment again`},
+		{"nothing was asked for", ``,
+			`deploying "4-gpus": it needs 4 nvidia.com/gpu, but the run has requested 0; compile the experiment again`},
 		{"the annotation is damaged", `{`, `reading the requests of the run "{": unexpected end of JSON input`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -53,7 +53,8 @@ func Interrupted(pods []*corev1.Pod, n int, ready time.Time, before Restarts) st
 			}
 		}
 		if pod.Status.Phase == corev1.PodFailed {
-			return fmt.Sprintf("%s of pod %s: %s", orElse(pod.Status.Reason, "the failure"), pod.Name, sentence(pod.Status.Message))
+			return fmt.Sprintf("%s of pod %s: %s", orElse(pod.Status.Reason, "the failure"), pod.Name,
+				sentence(pod.Status.Message))
 		}
 		if pod.CreationTimestamp.After(ready.Add(time.Second)) {
 			return "the loss of a pod, in whose place came " + pod.Name

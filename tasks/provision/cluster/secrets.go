@@ -23,20 +23,23 @@ func SecretsOf(plan *runplan.RunPlan) ([]runplan.SecretKey, error) {
 	return runplan.ReferencesIn([]any{d.Env, d.Args, d.Engine.Args, d.Engine.Command})
 }
 
-// selector names the value of keys[i]: in its own Secret, or in that of the release, where the Secrets of the run are on another
-// cluster.
+// selector names the value of keys[i]: in its own Secret, or in that of the release, where the Secrets of the run are
+// on another cluster.
 func (d *renderer) selector(i int) *corev1.SecretKeySelector {
 	if d.Secrets != nil {
-		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secretsName(d.release)}, Key: strconv.Itoa(i)}
+		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secretsName(d.release)},
+			Key: strconv.Itoa(i)}
 	}
-	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: d.keys[i].Name}, Key: d.keys[i].Key}
+	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: d.keys[i].Name},
+		Key: d.keys[i].Key}
 }
 
 // secretVars are the variables that other texts refer to. They stand before those.
 func (d *renderer) secretVars() []corev1.EnvVar {
 	var vars []corev1.EnvVar
 	for i := range d.keys {
-		vars = append(vars, corev1.EnvVar{Name: secretPrefix + strconv.Itoa(i), ValueFrom: &corev1.EnvVarSource{SecretKeyRef: d.selector(i)}})
+		vars = append(vars, corev1.EnvVar{Name: secretPrefix + strconv.Itoa(i),
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: d.selector(i)}})
 	}
 	return vars
 }
@@ -57,14 +60,15 @@ func (d *renderer) texts(list []string) []string {
 	return out
 }
 
-// secret holds the values of a release on a cluster where the Secrets of the run are not; nil where they are. Its owner, the
-// Service of the release, is known once that is made.
+// secret holds the values of a release on a cluster where the Secrets of the run are not; nil where they are. Its
+// owner, the Service of the release, is known once that is made.
 func (d *renderer) secret() *corev1.Secret {
 	if d.Secrets == nil {
 		return nil
 	}
 	yes := true
-	secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: d.meta(secretsName(d.release)), Immutable: &yes,
+	secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: d.meta(secretsName(d.release)), Immutable: &yes,
 		Data: map[string][]byte{}}
 	for i, k := range d.keys {
 		secret.Data[strconv.Itoa(i)] = []byte(d.Secrets[k])
@@ -78,7 +82,8 @@ func secretsName(release string) string { return release + "-secrets" }
 // own makes the Service of a release the owner of its Secret: nobody may list Secrets to delete them.
 func (c *Cluster) own(ctx context.Context, secret *corev1.Secret) error {
 	name := platform.ServiceName(strings.TrimSuffix(secret.Name, secretsName("")))
-	found, err := all[corev1.Service](ctx, c, services, metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: secret.Labels}))
+	found, err := all[corev1.Service](ctx, c, services,
+		metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: secret.Labels}))
 	if err != nil {
 		return fmt.Errorf("looking for service %q in namespace %q: %w", name, c.Namespace, err)
 	}

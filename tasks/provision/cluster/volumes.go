@@ -24,17 +24,21 @@ func (d *renderer) volumes() ([]corev1.Volume, []corev1.VolumeMount, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		v.add("dshm", "/dev/shm", false, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}})
+		v.add("dshm", "/dev/shm", false, corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}})
 	}
 	if s := d.plan.Deployment.ModelStorage; s != nil {
-		v.add(modelVolume, s.MountPath, true, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.PVCName}})
+		v.add(modelVolume, s.MountPath, true, corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.PVCName}})
 	}
 	for _, h := range d.set.HostPaths {
 		kind := corev1.HostPathType(h.Type)
-		v.add(h.Name, h.MountPath, h.ReadOnly, corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: h.HostPath, Type: &kind}})
+		v.add(h.Name, h.MountPath, h.ReadOnly, corev1.VolumeSource{
+			HostPath: &corev1.HostPathVolumeSource{Path: h.HostPath, Type: &kind}})
 	}
 	for _, m := range d.set.PVCMounts {
-		v.add(m.Name, m.MountPath, m.ReadOnly, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.ClaimName, ReadOnly: m.ReadOnly}})
+		v.add(m.Name, m.MountPath, m.ReadOnly, corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.ClaimName, ReadOnly: m.ReadOnly}})
 	}
 	return v.volumes, v.mounts, nil
 }
@@ -53,15 +57,18 @@ func (v *volumes) add(name, path string, readOnly bool, source corev1.VolumeSour
 // Files that are there already are only compared.
 func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.Container {
 	dep := &d.plan.Deployment
-	if !d.plan.Execution.Phases.Download || dep.ModelStorage == nil || dep.Engine.Kind != "vllm" && dep.Engine.Kind != "sglang" {
+	if !d.plan.Execution.Phases.Download || dep.ModelStorage == nil || dep.Engine.Kind != "vllm" &&
+		dep.Engine.Kind != "sglang" {
 		return nil
 	}
-	const script = "import sys; from huggingface_hub import snapshot_download; snapshot_download(sys.argv[1], revision=sys.argv[2] or None, local_dir=sys.argv[3])"
+	const script = "import sys; from huggingface_hub import snapshot_download; snapshot_download(sys.argv[1], " +
+		"revision=sys.argv[2] or None, local_dir=sys.argv[3])"
 	return []corev1.Container{{
 		Name: "download", Image: d.program.image, Command: []string{"python3", "-c", script},
 		Args: []string{dep.Model.Name, dep.Model.Revision, modelPath(dep)}, Env: d.environment(),
-		Resources:       withoutDevices(requirements),
-		VolumeMounts:    []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}, {Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
+		Resources: withoutDevices(requirements),
+		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"},
+			{Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
 		SecurityContext: restricted(),
 	}}
 }
@@ -100,7 +107,9 @@ func (d *renderer) requirements() (corev1.ResourceRequirements, error) {
 func withoutDevices(r corev1.ResourceRequirements) corev1.ResourceRequirements {
 	r = *r.DeepCopy()
 	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
-		maps.DeleteFunc(list, func(name corev1.ResourceName, _ resource.Quantity) bool { return runplan.IsDevice(string(name)) })
+		maps.DeleteFunc(list, func(name corev1.ResourceName, _ resource.Quantity) bool {
+			return runplan.IsDevice(string(name))
+		})
 	}
 	return r
 }
