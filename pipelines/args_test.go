@@ -13,7 +13,7 @@ import (
 	"bflow.dev/bflow/tasks/loadgen"
 	"bflow.dev/bflow/tasks/mlflow"
 	"bflow.dev/bflow/tasks/provision"
-	"bflow.dev/bflow/tasks/provision/away"
+	"bflow.dev/bflow/tasks/provision/remotetask"
 	"bflow.dev/bflow/tasks/smoketest"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -26,7 +26,7 @@ func flagSets() map[string]*flag.FlagSet {
 		"provision release":    provision.Flags("release", &provision.Options{}),
 		"provision summary":    provision.Flags("summary", &provision.Options{}),
 		"provision down":       provision.Flags("down", &provision.Options{}),
-		"provision exec":       away.Flags(&away.Options{}),
+		"provision exec":       remotetask.Flags(&remotetask.Options{}),
 		"smoketest":            smoketest.Flags(&smoketest.Options{}),
 		"load-gen":             loadgen.Flags(&loadgen.Options{}),
 		"collect":              collect.Flags(&collect.Options{}),

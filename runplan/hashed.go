@@ -16,7 +16,7 @@ type measured struct {
 	Objectives   map[int]*SLO      `json:"objectives,omitempty"` // of the measurements that have their own
 }
 
-func (s *Sealer) hashed(p *RunPlan) measured {
+func (s *Sealer) hashedPlan(p *RunPlan) measured {
 	m := measured{
 		Deployment: s.hashedDeployment(p.Deployment), SLO: p.SLO, Measurements: make([]string, len(p.Measurements)),
 	}
@@ -38,13 +38,15 @@ func (s *Sealer) hashed(p *RunPlan) measured {
 // hashedDeployment clears what does not change the server under test: names, ports and paths of checks, where
 // the model files lie, which nodes the pods may use, and what its platform adds to that.
 func (s *Sealer) hashedDeployment(d Deployment) Deployment {
-	d.Profile, d.EndpointPath, d.SchedulerProfile, d.RepoURL, d.PlatformChannel = "", "", "", "", ""
+	d.Profile, d.EndpointPath, d.SchedulerProfile = "", "", ""
+	d.RepoURL, d.PlatformChannel = "", ""
 	if s.Identity != nil {
 		s.Identity(&d)
 	}
 	d.SchedulerImage = imageIdentity(d.SchedulerImage)
 	d.Engine.Image = imageIdentity(d.Engine.Image)
-	d.Engine.Port, d.Engine.HealthPath, d.Engine.MetricsPath, d.Engine.MetricsPort = 0, "", "", 0
+	d.Engine.Port, d.Engine.HealthPath = 0, ""
+	d.Engine.MetricsPath, d.Engine.MetricsPort = "", 0
 	if d.Endpoint != nil {
 		d.Endpoint = &Endpoint{BaseURL: server(d.Endpoint.BaseURL)}
 	}
@@ -94,7 +96,9 @@ func withoutPlacement(runtime json.RawMessage) json.RawMessage {
 // hashedMeasurement clears the names and labels, the objectives, the credentials and what the translation said. Whose
 // words described the load counts only where that tool runs.
 func hashedMeasurement(m Measurement) Measurement {
-	m.Hash, m.Name, m.Labels, m.Notes, m.Record, m.Venv, m.SLO = "", "", nil, nil, nil, "", nil
+	m.Hash, m.Name, m.Labels = "", "", nil
+	m.Notes, m.Record = nil, nil
+	m.Venv, m.SLO = "", nil
 	if m.Runner != RunnerExternal {
 		m.Tool = ""
 	}

@@ -19,7 +19,7 @@ type Sealer struct {
 
 // Hash sets Hash alone, which is enough to tell plans apart.
 func (s *Sealer) Hash(p *RunPlan) error {
-	hash, err := identity(s.hashed(p))
+	hash, err := identity(s.hashedPlan(p))
 	if err != nil {
 		return fmt.Errorf("hashing plan %q: %w", p.Name, err)
 	}

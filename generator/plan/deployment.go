@@ -48,7 +48,8 @@ func orElse(s, otherwise string) string {
 
 // podSettings keeps what the plan has no field for, in the words of the format; nil when there is none.
 func podSettings(r platform.Runtime) (json.RawMessage, error) {
-	r.Image, r.Replicas, r.TensorParallelism, r.VLLMArgs, r.Env = "", 0, 0, nil, nil
+	r.Image, r.Replicas, r.TensorParallelism = "", 0, 0
+	r.VLLMArgs, r.Env = nil, nil
 	return object(r)
 }
 

@@ -100,18 +100,18 @@ func (n *pinner) name(what, name string, pins map[string]string, used *map[strin
 func (n *pinner) dataset(m *runplan.Measurement) {
 	if t := m.Data.Trace; t != nil && t.SHA256 == "" {
 		pinned := *t
-		pinned.SHA256 = n.pinned(t.URL)
+		pinned.SHA256 = n.sum(t.URL)
 		m.Data.Trace = &pinned
 	}
 	if f := m.Data.File; f != nil && f.SHA256 == "" {
 		pinned := *f
-		pinned.SHA256 = n.pinned(f.URL)
+		pinned.SHA256 = n.sum(f.URL)
 		m.Data.File = &pinned
 	}
 }
 
-// pinned is the checksum of a dataset, whose address may have lost a literal credential to a Secret.
-func (n *pinner) pinned(url string) string {
+// sum is the checksum of a dataset, whose address may have lost a literal credential to a Secret.
+func (n *pinner) sum(url string) string {
 	if sum := n.pins.Datasets[url]; sum != "" {
 		return sum
 	}
@@ -127,7 +127,7 @@ func (n *pinner) recordDataset(url, sha256 string) {
 	switch {
 	case sha256 == "":
 		n.unpinned = append(n.unpinned, "dataset "+url)
-	case n.pinned(url) == sha256:
+	case n.sum(url) == sha256:
 		record(&n.used.Datasets, url, sha256)
 	}
 }

@@ -95,7 +95,8 @@ func (w *Writer) Close() ([]Piece, error) {
 	root, first := rootOf(w.total, sums), 1
 	for i := range w.pieces {
 		h := &w.pieces[i].Header
-		h.Schema, h.Root, h.Total, h.First, h.Sums = Schema, root, w.total, first, sums
+		h.Schema, h.Root, h.Total = Schema, root, w.total
+		h.First, h.Sums = first, sums
 		first += h.Count
 	}
 	return w.pieces, nil
@@ -140,7 +141,8 @@ func (p *piece) add(point Point) error {
 	}
 	l := line{Name: point.Name, Lane: point.Lane, Time: int64(point.Expected / time.Second)}
 	if len(p.points) == 0 {
-		p.plan, p.run, l.Plan, l.Run = plan, run, point.Plan, point.Run
+		p.plan, p.run = plan, run
+		l.Plan, l.Run = point.Plan, point.Run
 	} else {
 		l.PlanE, l.RunE = diff(p.plan, plan), diff(p.run, run)
 	}

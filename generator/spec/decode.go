@@ -83,14 +83,14 @@ func (d *decoder) entry(tab *table, key, value *yaml.Node, v reflect.Value, seen
 		f.read(d, value, slot, f)
 	case f.nullClear:
 		slot.FieldByName("Set").SetBool(true)
-		d.warn(key, "null clears the values of lower precedence; write [] or {} instead")
+		d.addWarning(key, "null clears the values of lower precedence; write [] or {} instead")
 	}
 	if key.Value != f.name { // a plain write would race with other decoders of a shared tree
 		key.Value = f.name
 	}
 }
 
-func (d *decoder) warn(n *yaml.Node, format string, args ...any) {
+func (d *decoder) addWarning(n *yaml.Node, format string, args ...any) {
 	p := d.doc.at(n, d.path, format, args...)
 	p.Warning = true
 	d.found.Add(p)

@@ -112,7 +112,7 @@ func (d *decoder) version(t reflect.Type) {
 	switch {
 	case scalar.Null(n):
 		if child(d.doc.Root, Seg{Key: "api_version"}) == nil {
-			d.in(Seg{Key: "apiVersion"}, func() { d.warn(d.doc.Root, "apiVersion is missing; write %s", APIVersion) })
+			d.in(Seg{Key: "apiVersion"}, func() { d.addWarning(d.doc.Root, "apiVersion is missing; write %s", APIVersion) })
 		}
 	case strings.TrimSpace(n.Value) != APIVersion && strings.TrimSpace(n.Value) != APIVersionAlias:
 		d.in(Seg{Key: "apiVersion"}, func() {

@@ -79,7 +79,8 @@ func (c *codec) step(t reflect.Type, f *field, seg Seg) (*field, reflect.Type) {
 		return f, t
 	case t.Kind() == reflect.Map:
 		one := *f
-		one.typ, one.name, one.def, one.req = t.Elem(), seg.Key, "", false
+		one.typ, one.name = t.Elem(), seg.Key
+		one.def, one.req = "", false
 		return &one, t.Elem()
 	}
 	if tab := c.tables[t]; tab != nil && tab.byName[seg.Key] != nil {

@@ -20,7 +20,7 @@ func (d *decoder) unknown(tab *table, key *yaml.Node) {
 	}
 	text := problem.UnknownFieldNear(key.Value, d.hint(tab, key.Value))
 	if d.doc.lenient {
-		d.warn(key, "%s; ignored", text)
+		d.addWarning(key, "%s; ignored", text)
 		return
 	}
 	d.report(key, "%s", text)

@@ -14,7 +14,7 @@ var namesFiles = map[string]string{
 	"tasks/loadgen/dataset/source.go":   "a copy among temporary files, of what is asked for again",
 	"tasks/loadgen/record/merge.go":     "scrapes of a shard, which are brought to disk with the folder",
 	"tasks/loadgen/files.go":            "attempt-<k>, which must be new; the moves into it bring it to disk",
-	"tasks/provision/away/inputs.go":    "attempt-<k>, which must be new; the moves into it bring it to disk",
+	"tasks/provision/remotetask/inputs.go":    "attempt-<k>, which must be new; the moves into it bring it to disk",
 	"tasks/loadgen/external/process.go": "inputs of a tool with modes of their own, and its secrets taken out in place",
 	"report/rows_io.go":                 "rows that a killed process had flushed are gone on with",
 	"report/imports/rows.go":            "rows on their way into an order, in a file without a name",

@@ -37,7 +37,7 @@ var rules = []rule{
 	{"tasks know neither Tekton nor Kueue nor kustomize nor the generator", "./tasks/...", nil,
 		slices.Concat(heavy, generator, []string{module + "pipelines"})},
 	{"of the tasks only provision may use client-go", "./tasks/...",
-		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/away"}, clientgo},
+		[]string{"tasks/provision", "tasks/provision/cluster", "tasks/provision/remotetask"}, clientgo},
 	{"load-gen is small", "./cmd/load-gen", nil,
 		slices.Concat(heavy, clientgo, generator, []string{"k8s.io/", module + "platform"})},
 	{"platforms are data and pure functions", "./platform/...", nil, slices.Concat(heavy, clientgo, generator, []string{

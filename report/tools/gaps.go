@@ -25,9 +25,10 @@ func SetGaps(row *report.Row, gaps []float64) {
 	}
 	sorted := slices.Clone(gaps)
 	slices.Sort(sorted)
-	mean, p50, p99, longest := sum/float64(len(sorted)), report.Percentile(sorted, 50), report.Percentile(sorted, 99),
-		sorted[len(sorted)-1]
-	row.ITLMean, row.ITLP50, row.ITLP99, row.ITLMax = &mean, &p50, &p99, &longest
+	mean, p50 := sum/float64(len(sorted)), report.Percentile(sorted, 50)
+	p99, longest := report.Percentile(sorted, 99), sorted[len(sorted)-1]
+	row.ITLMean, row.ITLP50 = &mean, &p50
+	row.ITLP99, row.ITLMax = &p99, &longest
 }
 
 // GapsMS returns the gaps of a row in ms, nil where they were not recorded.

@@ -46,11 +46,11 @@ func (s *scrubber) document(data []byte, depth int) ([]byte, int) {
 	if _, ok := s.walk(data, depth); !ok {
 		return []byte(null), 1
 	}
-	return s.edited(data), s.hidden()
+	return s.edited(data), s.countHidden()
 }
 
-// hidden is how many values that may be secret are replaced.
-func (s *scrubber) hidden() (n int) {
+// countHidden returns how many values that may be secret are replaced.
+func (s *scrubber) countHidden() (n int) {
 	for _, e := range s.edits {
 		if !e.harmless {
 			n++
@@ -63,7 +63,8 @@ func (s *scrubber) hidden() (n int) {
 // not begin with a whole value of JSON, how far it went, and false. What Python writes and JSON does not know, NaN and
 // the infinities, is replaced by null.
 func (s *scrubber) walk(data []byte, depth int) (end int, ok bool) {
-	s.in, s.at, s.depth, s.edits = data, 0, depth, s.edits[:0]
+	s.in, s.at = data, 0
+	s.depth, s.edits = depth, s.edits[:0]
 	_, ok = s.value(0)
 	slices.SortFunc(s.edits, func(a, b edit) int { return a.from - b.from })
 	return s.at, ok

@@ -109,7 +109,7 @@ func (r *spillReader) next() (parts [2][]byte, err error) {
 		return parts, err
 	}
 	if first&1 == 1 {
-		return r.referred(int(first >> 1))
+		return r.readSource(int(first >> 1))
 	}
 	if err := r.read(0, first>>1); err != nil {
 		return parts, err
@@ -127,8 +127,8 @@ func (r *spillReader) read(i int, n uint64) error {
 	return err
 }
 
-// referred reads an element from the file of its document.
-func (r *spillReader) referred(before int) (parts [2][]byte, err error) {
+// readSource reads an element from the file of its document.
+func (r *spillReader) readSource(before int) (parts [2][]byte, err error) {
 	length, err := binary.ReadUvarint(r.in)
 	if err != nil {
 		return parts, err

@@ -304,7 +304,7 @@ func (s *splitter) whole(before []byte) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	s.hidden += s.scrub.hidden()
+	s.hidden += s.scrub.countHidden()
 	if s.inFile && len(s.scrub.edits) == 0 {
 		err = s.spill.refer(s.at, before, window[:n])
 	} else {

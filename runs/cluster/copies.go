@@ -107,7 +107,7 @@ func (c Copies) fetch(ctx context.Context, on runs.Console, cluster *Cluster, ru
 // noteFetched tells the cluster that it need not keep the volume for the sake of the results. A person who may not say
 // so has them all the same.
 func noteFetched(ctx context.Context, on runs.Console, cluster *Cluster, run *Run) {
-	if err := cluster.Fetched(ctx, run, time.Now()); err != nil {
+	if err := cluster.MarkFetched(ctx, run, time.Now()); err != nil {
 		fmt.Fprintf(on.Err, "warning: %v; the cluster keeps them\n", err)
 	}
 }

@@ -24,7 +24,7 @@ type Observer interface {
 	Changed(s Status)                                  // something about a run is new
 	Progress(run, task string, p report.Progress)      // a load-gen has said how far it is
 	Trouble(err error)                                 // the cluster does not answer; nil: it does again
-	Started(run, task, taskRun, pod, container string) // a step runs: its log can be read
+	StepStarted(run, task, taskRun, pod, container string) // a step runs: its log can be read
 }
 
 // ErrDeleted is a run that was deleted while it was followed.
@@ -274,7 +274,7 @@ func (f *follower) follow(ctx context.Context, v *view, s *Status) {
 			if st.Running == nil && st.Terminated == nil || !f.tails.first(&tr, st.Container) {
 				continue
 			}
-			f.o.Started(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
+			f.o.StepStarted(s.RunID, t.Name, tr.Name, tr.Status.PodName, st.Container)
 			if strings.HasPrefix(t.Name, contract.LoadGen+"-") && st.Running != nil {
 				of := kube.Log{Namespace: v.namespace, Pod: tr.Status.PodName, Container: st.Container,
 					Follow: true, Last: 20}

@@ -60,7 +60,7 @@ func (s *script) Trouble(err error) {
 	s.hear("trouble: " + err.Error())
 }
 
-func (s *script) Started(_, task, _, _, container string) {
+func (s *script) StepStarted(_, task, _, _, container string) {
 	s.hear("started " + task + " " + container)
 }
 

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fetched notes on a run that somebody has all of its results, so that nothing of it has to be kept for their sake.
-func (c *Cluster) Fetched(ctx context.Context, run *Run, at time.Time) error {
+// MarkFetched notes on a run that somebody has all of its results, so that nothing of it has to be kept for their sake.
+func (c *Cluster) MarkFetched(ctx context.Context, run *Run, at time.Time) error {
 	pr := run.Last()
 	if pr.Annotations[contract.AnnotationFetched] != "" {
 		return nil

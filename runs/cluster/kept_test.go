@@ -54,7 +54,7 @@ func TestWhatEndedRunsKeepIsCountedUntilTheirResultsAreSaved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Fetched(t.Context(), run, at); err != nil {
+		if err := c.MarkFetched(t.Context(), run, at); err != nil {
 			t.Fatal(err)
 		}
 		at = at.Add(time.Hour)

@@ -204,8 +204,8 @@ func (r *logReader) Progress(string, string, report.Progress) {}
 // Trouble hands the news on.
 func (r *logReader) Trouble(err error) { r.trouble(err) }
 
-// Started reads the log of a step to its end.
-func (r *logReader) Started(_, task, _, pod, container string) {
+// StepStarted reads the log of a step to its end.
+func (r *logReader) StepStarted(_, task, _, pod, container string) {
 	if r.only != "" && task != r.only {
 		return
 	}

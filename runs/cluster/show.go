@@ -157,8 +157,8 @@ func (s *runDisplay) Changed(status Status) {
 // Progress moves the bar of a load-gen.
 func (s *runDisplay) Progress(run, _ string, p report.Progress) { s.display.Progress(run, p) }
 
-// Started is not shown: the task's line says it when it ends.
-func (s *runDisplay) Started(string, string, string, string, string) {}
+// StepStarted is not shown: the task's line says it when it ends.
+func (s *runDisplay) StepStarted(string, string, string, string, string) {}
 
 // Trouble says that the cluster does not answer, and that it does again.
 func (s *runDisplay) Trouble(err error) { s.display.Say("", "%s", interruption(err)) }

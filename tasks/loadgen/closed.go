@@ -42,11 +42,11 @@ func (c *closedShape) slotStart() int64 {
 }
 
 func (c *closedShape) prepare() bool {
-	if c.shard >= c.n || c.stopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead &&
+	if c.shard >= c.n || c.isStopped() || c.exhausted || c.ready.len() >= c.n || c.ready.len() >= ahead &&
 		c.readyBytes > aheadBytes {
 		return false
 	}
-	f := c.opened()
+	f := c.openNext()
 	if f != nil {
 		c.ready.push(f)
 		c.readyBytes += len(f.Message)
@@ -56,7 +56,7 @@ func (c *closedShape) prepare() bool {
 
 // due starts the slots whose time has come.
 func (c *closedShape) due(now int64) {
-	for i := 0; i < burst && c.started < c.n && c.startsAt <= now && !c.stopped(); i++ {
+	for i := 0; i < burst && c.started < c.n && c.startsAt <= now && !c.isStopped(); i++ {
 		s := &slot{number: int64(c.started)}
 		free := c.startsAt
 		c.started += c.shards
@@ -66,25 +66,25 @@ func (c *closedShape) due(now int64) {
 }
 
 func (c *closedShape) next() (int64, bool) {
-	return c.startsAt, c.started < c.n && !c.stopped()
+	return c.startsAt, c.started < c.n && !c.isStopped()
 }
 
 // begins gives a free slot its next conversation. A slot that finds none is done.
 func (c *closedShape) begins(s *slot, free int64) {
-	if c.turnsDue.len() > 0 && !c.stopped() {
+	if c.turnsDue.len() > 0 && !c.isStopped() {
 		f := c.turnsDue.pop()
 		f.waited = max(0, free-f.intended)
 		c.puts(s, f)
 		return
 	}
-	if c.stopped() && !c.keepsLoad() {
+	if c.isStopped() && !c.keepsLoad() {
 		return
 	}
 	f := c.ready.head()
 	if f != nil {
 		c.ready.pop()
 		c.readyBytes -= len(f.Message)
-	} else if f = c.opened(); f == nil {
+	} else if f = c.openNext(); f == nil {
 		if c.perRequest {
 			c.rest = append(c.rest, s)
 		}
@@ -111,7 +111,7 @@ func (c *closedShape) keepsLoad() bool {
 	return c.state.by == endedDuration && c.drain() > 0 && !c.state.cut && c.early > 0
 }
 
-func (c *closedShape) ended(f *flight) {
+func (c *closedShape) complete(f *flight) {
 	c.busy--
 	s := f.slot
 	pause := s.backOff(f.outcome.Class)
@@ -124,10 +124,10 @@ func (c *closedShape) ended(f *flight) {
 		}
 		return
 	}
-	if c.stopped() && !c.keepsLoad() {
+	if c.isStopped() && !c.keepsLoad() {
 		return
 	}
-	n := c.goesOn(f)
+	n := c.nextTurn(f)
 	n.intended = c.after(f) + c.think
 	if !c.perRequest {
 		c.later(n.intended, func() { c.puts(s, n) })
@@ -165,7 +165,7 @@ func (c *closedShape) idle() bool {
 	if c.busy > 0 {
 		return false
 	}
-	return c.stopped() || c.started >= c.n && c.thinking == 0 && c.turnsDue.len() == 0
+	return c.isStopped() || c.started >= c.n && c.thinking == 0 && c.turnsDue.len() == 0
 }
 
 // backOff returns how long a slot that cannot connect waits, so that a dead server does not fill the disk with rows.

@@ -78,7 +78,7 @@ func (d *driver) now() int64 { return d.loop.Now() }
 
 // claim says whether one more request may be sent.
 func (d *driver) claim() bool {
-	if d.stopped() {
+	if d.isStopped() {
 		return false
 	}
 	if d.issued++; d.plan.Requests > 0 && d.issued > d.bound() {
@@ -106,15 +106,15 @@ func (d *driver) open(index int64) *flight {
 	return d.turn(s, nil)
 }
 
-// opened returns the first turn of the next conversation of a closed loop.
-func (d *driver) opened() *flight {
+// openNext returns the first turn of the next conversation of a closed loop.
+func (d *driver) openNext() *flight {
 	f := d.open(d.sessions*int64(d.senders) + int64(d.shard))
 	d.sessions++
 	return f
 }
 
-// goesOn makes the turn after f.
-func (d *driver) goesOn(f *flight) *flight {
+// nextTurn makes the turn after f.
+func (d *driver) nextTurn(f *flight) *flight {
 	n := d.turn(f.session, f.outcome.Text)
 	f.session = nil
 	more := 2 * f.Excess(len(f.outcome.Text)) // in the conversation and in the message
@@ -158,7 +158,8 @@ func (d *driver) flight() *flight {
 		return f
 	}
 	f := &flight{}
-	f.API, f.Outcome, f.IDPrefix, f.Budget = d.speaks, &f.outcome, d.idPrefix, d.budget
+	f.API, f.Outcome = d.speaks, &f.outcome
+	f.IDPrefix, f.Budget = d.idPrefix, d.budget
 	f.Over, f.ByReader = func() { d.over(f) }, d.byReader
 	return f
 }
@@ -167,20 +168,22 @@ func (d *driver) flight() *flight {
 func (d *driver) recycle(f *flight) {
 	if f.heard > 0 { // the buffers of the conversation have grown with it
 		d.budget.Keep(-f.heard)
-		f.heard, f.session, f.buf, f.Message = 0, nil, nil, nil
+		f.heard, f.session = 0, nil
+		f.buf, f.Message = nil, nil
 	}
 	if f.session != nil {
 		d.source.Recycle(f.session)
 	}
 	f.Release()
 	f.session, f.slot = nil, nil
-	f.intended, f.waited, f.early, f.attempts, f.late, f.ticket = 0, 0, false, 0, 0, 0
+	f.intended, f.waited, f.early = 0, 0, false
+	f.attempts, f.late, f.ticket = 0, 0, 0
 	d.free = append(d.free, f)
 }
 
 // send puts a request whose place in flight is taken.
 func (d *driver) send(f *flight) {
-	f.early = !d.stopped()
+	f.early = !d.isStopped()
 	if f.early {
 		d.early++
 	}
@@ -192,7 +195,7 @@ func (d *driver) send(f *flight) {
 	f.KeepText = f.shown || !f.prompt.Last
 	f.place = len(d.active)
 	d.active = append(d.active, f)
-	d.live.begin()
+	d.live.countSent()
 	d.planCancel(f)
 	d.line.Put(&f.Exchange)
 }
@@ -212,12 +215,12 @@ func (d *driver) over(f *flight) {
 	}
 	o := &f.outcome
 	d.lastSend = max(d.lastSend, o.Send)
-	d.live.end(o)
+	d.live.countEnded(o)
 	d.spill.Add(o)
 	if f.shown {
 		d.texts.Add(o, f.Message[f.BodyFrom:])
 	}
-	d.shape.ended(f)
+	d.shape.complete(f)
 	d.recycle(f)
 }
 
@@ -225,7 +228,7 @@ func (d *driver) over(f *flight) {
 func (d *driver) giveUp(f *flight, status string) {
 	f.outcome.Intended, f.outcome.QueueWait = f.intended, f.waited
 	f.outcome.Status = status
-	d.live.dropped(status)
+	d.live.countDropped(status)
 	d.spill.Add(&f.outcome)
 	d.recycle(f)
 }

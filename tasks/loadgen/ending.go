@@ -32,11 +32,11 @@ type ending struct {
 	halted bool
 }
 
-func (d *driver) stopped() bool { return d.state.by != "" }
+func (d *driver) isStopped() bool { return d.state.by != "" }
 
 // stop ends the sending of what was not due yet; the first reason counts.
 func (d *driver) stop(reason string) {
-	if d.stopped() {
+	if d.isStopped() {
 		return
 	}
 	d.state.by, d.state.at = reason, d.now()
@@ -109,7 +109,7 @@ func (d *driver) run(parent context.Context) {
 		d.state.limit = d.start + int64(d.plan.Duration) + int64(d.drain())
 	}
 	d.shape.begin()
-	for !d.finished() {
+	for !d.isOver() {
 		now := d.now()
 		d.clock(now)
 		d.timers.fire(now)
@@ -119,12 +119,12 @@ func (d *driver) run(parent context.Context) {
 	d.stop(d.finishedBy())
 }
 
-// finished says whether the stage is over: nothing is in flight or will be, and its duration has passed.
-func (d *driver) finished() bool {
+// isOver says whether the stage is over: nothing is in flight or will be, and its duration has passed.
+func (d *driver) isOver() bool {
 	if len(d.active) > 0 || !d.shape.idle() {
 		return false
 	}
-	return d.stopped() || d.exhausted || d.plan.Duration <= 0 || d.plan.Requests > 0 && d.issued >= d.bound()
+	return d.isStopped() || d.exhausted || d.plan.Duration <= 0 || d.plan.Requests > 0 && d.issued >= d.bound()
 }
 
 // finishedBy is why a stage ended that nothing stopped.
@@ -139,7 +139,7 @@ func (d *driver) finishedBy() string {
 // left out for our own lateness would be missing where it would have shown. That is one burst at most, so that a client
 // which cannot keep up ends in time all the same.
 func (d *driver) clock(now int64) {
-	if end := d.start + int64(d.plan.Duration); d.plan.Duration > 0 && now >= end && !d.stopped() {
+	if end := d.start + int64(d.plan.Duration); d.plan.Duration > 0 && now >= end && !d.isStopped() {
 		d.timers.fire(end - 1)
 		d.shape.due(end - 1)
 		d.stop(endedDuration)
@@ -174,7 +174,7 @@ const spare = int64(200 * time.Microsecond)
 func (d *driver) wait() {
 	at, precise := d.nextSend()
 	until := min(at, d.sweep)
-	if d.plan.Duration > 0 && !d.stopped() {
+	if d.plan.Duration > 0 && !d.isStopped() {
 		until = min(until, d.start+int64(d.plan.Duration))
 	}
 	if !d.state.cut {
@@ -221,8 +221,8 @@ func (d *driver) cutStatus() string {
 	return report.StatusCancelled
 }
 
-// end returns the stamps of the end of the sending and of the window, when the last request has ended.
-func (d *driver) end(drained int64) (end, window int64) {
+// span returns the stamps of the end of the sending and of the window, when the last request has ended.
+func (d *driver) span(drained int64) (end, window int64) {
 	switch d.state.by {
 	case endedDuration:
 		end = d.start + int64(d.plan.Duration)

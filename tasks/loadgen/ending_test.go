@@ -17,7 +17,7 @@ type sends struct {
 }
 
 func (s *sends) due(now int64) {
-	if !s.d.stopped() {
+	if !s.d.isStopped() {
 		s.at = append(s.at, now)
 	}
 }
@@ -70,7 +70,7 @@ func TestWhatWasDueBeforeTheEndIsSentThoughTheClientIsLate(t *testing.T) {
 	s := &sends{d: d}
 	d.shape = s
 	turn := false
-	d.timers.at(11, func() { turn = !d.stopped() })
+	d.timers.at(11, func() { turn = !d.isStopped() })
 	d.timers.at(10+1e9, func() { t.Error("what is due at the end is fired") })
 	d.clock(10 + 1e9 + 1)
 	if len(s.at) != 1 || s.at[0] != 9+1e9 || !turn {

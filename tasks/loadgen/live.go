@@ -36,7 +36,7 @@ func (c counts) ttft() float64 {
 	return float64(c.waits) / float64(max(c.firsts, 1)) / float64(time.Millisecond)
 }
 
-func (l *live) plan() {
+func (l *live) countDue() {
 	l.mu.Lock()
 	l.dueOpen++
 	l.mu.Unlock()
@@ -48,14 +48,14 @@ func (l *live) planned() int {
 	return l.dueOpen
 }
 
-func (l *live) begin() {
+func (l *live) countSent() {
 	l.mu.Lock()
 	l.counts.Sent++
 	l.counts.InFlight++
 	l.mu.Unlock()
 }
 
-func (l *live) end(o *record.Outcome) {
+func (l *live) countEnded(o *record.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.counts.InFlight--
@@ -75,7 +75,7 @@ func (l *live) end(o *record.Outcome) {
 	}
 }
 
-func (l *live) dropped(status string) {
+func (l *live) countDropped(status string) {
 	if status != report.StatusDropped {
 		return
 	}

@@ -40,5 +40,5 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	if m.summary.Interrupted {
 		return step.Exit(contract.ExitInterrupted, errors.New("interrupted; what was measured until then is written"))
 	}
-	return m.judged()
+	return m.endInvalid()
 }

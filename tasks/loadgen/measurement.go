@@ -196,7 +196,7 @@ func (m *measurement) close() error {
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user),
 		Interrupted: m.summary.Interrupted})
-	if err := errors.Join(errFiles, m.finished(), durable.SyncTree(m.dir), m.writeSummary()); err != nil {
+	if err := errors.Join(errFiles, m.finishProgress(), durable.SyncTree(m.dir), m.writeSummary()); err != nil {
 		// the summary vouches for the rest
 		return err
 	}

@@ -63,8 +63,8 @@ func putBy(t *testing.T, b *bench, shards int) []string {
 	return dirs
 }
 
-// told is what a run directory says of its requests: ids with prompts, in order, and counts of each stage.
-func told(t *testing.T, dir string) (ids []string, counts []report.Counts) {
+// readRequests returns what a run directory says of its requests: ids with prompts, in order, and counts of each stage.
+func readRequests(t *testing.T, dir string) (ids []string, counts []report.Counts) {
 	t.Helper()
 	b := bench{runDir: dir}
 	r := b.results(t)
@@ -87,8 +87,8 @@ func TestMergedShardsAreWhatOneProcessSends(t *testing.T) {
 		shards...)...); code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
-	ids, counts := told(t, out)
-	wantIDs, wantCounts := told(t, whole)
+	ids, counts := readRequests(t, out)
+	wantIDs, wantCounts := readRequests(t, whole)
 	if diff := cmp.Diff(wantIDs, ids); diff != "" {
 		t.Errorf("ids and prompts (-one process, +three shards):\n%s", diff)
 	}

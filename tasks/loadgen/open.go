@@ -43,7 +43,7 @@ type waiter struct {
 func (g *openShape) begin() {}
 
 func (g *openShape) prepare() bool {
-	if g.over || g.stopped() || g.ready.len() >= ahead {
+	if g.over || g.isStopped() || g.ready.len() >= ahead {
 		return false
 	}
 	return g.make() != nil
@@ -79,14 +79,14 @@ func (g *openShape) due(now int64) {
 			return
 		}
 		g.ready.pop()
-		g.live.plan()
+		g.live.countDue()
 		g.admit(f)
 		now = g.now()
 	}
 }
 
 func (g *openShape) next() (int64, bool) {
-	if g.stopped() {
+	if g.isStopped() {
 		return 0, false
 	}
 	f := g.ready.head()
@@ -121,8 +121,8 @@ func (g *openShape) wait(f *flight) {
 	g.waiting.push(w)
 }
 
-// waited returns the request that has waited longest.
-func (g *openShape) waited() *flight {
+// takeWaiting returns the request that has waited longest.
+func (g *openShape) takeWaiting() *flight {
 	w := g.waiting.pop()
 	f := w.flight
 	if f == nil {
@@ -133,21 +133,21 @@ func (g *openShape) waited() *flight {
 	return f
 }
 
-func (g *openShape) ended(f *flight) {
+func (g *openShape) complete(f *flight) {
 	g.taken--
-	if !f.prompt.Last && f.outcome.Status == report.StatusOK && !g.stopped() {
-		g.goOn(f)
+	if !f.prompt.Last && f.outcome.Status == report.StatusOK && !g.isStopped() {
+		g.scheduleTurn(f)
 	}
 	if g.waiting.len() > 0 && !g.state.halted {
-		w := g.waited()
+		w := g.takeWaiting()
 		g.taken++
 		g.send(w)
 	}
 }
 
-// goOn arranges for the turn after f.
-func (g *openShape) goOn(f *flight) {
-	n := g.goesOn(f)
+// scheduleTurn arranges for the turn after f.
+func (g *openShape) scheduleTurn(f *flight) {
+	n := g.nextTurn(f)
 	n.intended = g.turnTime(f, n)
 	g.turns++
 	g.timers.at(n.intended, func() {
@@ -171,12 +171,12 @@ func (g *openShape) turnTime(f, n *flight) int64 {
 
 func (g *openShape) drop() {
 	for g.waiting.len() > 0 {
-		g.giveUp(g.waited(), g.cutStatus())
+		g.giveUp(g.takeWaiting(), g.cutStatus())
 	}
 }
 
 func (g *openShape) idle() bool {
-	if g.stopped() {
+	if g.isStopped() {
 		return g.waiting.len() == 0
 	}
 	return g.over && g.ready.len() == 0 && g.waiting.len() == 0 && g.turns == 0

@@ -36,7 +36,8 @@ func (m *measurement) report(d *driver, t *trySpec, aloud bool) {
 	if d.start > 0 { // it has begun
 		c := d.live.sample()
 		p.ElapsedS, p.Rate, p.TTFTMS = max(0, float64(d.now()-d.start)/1e9), d.live.rate(), c.ttft()
-		p.Sent, p.Done, p.InFlight, p.Errors = c.Sent, c.Done, c.InFlight, c.Errors
+		p.Sent, p.Done = c.Sent, c.Done
+		p.InFlight, p.Errors = c.InFlight, c.Errors
 	}
 	p.ETAS = m.remaining(p)
 	m.last = p
@@ -49,9 +50,10 @@ func (m *measurement) report(d *driver, t *trySpec, aloud bool) {
 	}
 }
 
-// finished marks the last progress as that of a measurement that is over.
-func (m *measurement) finished() error {
-	m.last.Finished, m.last.InFlight, m.last.Rate, m.last.ETAS = true, 0, 0, 0
+// finishProgress marks the last progress as that of a measurement that is over.
+func (m *measurement) finishProgress() error {
+	m.last.Finished, m.last.InFlight = true, 0
+	m.last.Rate, m.last.ETAS = 0, 0
 	return durable.WriteJSON(m.file(report.FileProgress), m.last)
 }
 

@@ -112,8 +112,8 @@ func (m *measurement) setAside(t *tried) (reason string, err error) {
 	return reason, errors.Join(report.AppendStage(m.file(report.FileRetried), r), t.spill.Remove())
 }
 
-// judged ends the task with the exit code that --on-invalid asks for.
-func (m *measurement) judged() error {
+// endInvalid ends the task with the exit code that --on-invalid asks for.
+func (m *measurement) endInvalid() error {
 	if m.OnInvalid != runplan.InvalidFail && m.OnInvalid != runplan.InvalidRetry || m.invalid == "" {
 		return nil
 	}

@@ -16,8 +16,8 @@ type shaper interface {
 	due(now int64)
 	// next returns when it wants to be called again; false when only answers will move it on.
 	next() (at int64, ok bool)
-	// ended takes a request that has ended. The flight is recycled afterwards.
-	ended(f *flight)
+	// complete takes a request that has ended. The flight is recycled afterwards.
+	complete(f *flight)
 	// prepare makes a request ahead of its time; false when there is nothing to prepare.
 	prepare() bool
 	// drop gives up what has not been sent: the time of the stage is over.
@@ -70,8 +70,8 @@ func part(whole, k, n int) int {
 	return share
 }
 
-// sending is how many shards send: a closed loop of fewer slots than shards leaves some without.
-func (d *driver) sending() int {
+// senderCount is how many shards send: a closed loop of fewer slots than shards leaves some without.
+func (d *driver) senderCount() int {
 	if d.kind.Slots == nil {
 		return d.shards
 	}

@@ -39,7 +39,7 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 	}
 	m.startTogether(ctx)
 	before := readSelf(m)
-	d.begun()
+	d.startClock()
 	stopProgress := m.progress(d, &t)
 	d.run(ctx)
 	stopProgress()
@@ -70,7 +70,7 @@ func (m *measurement) finish(t *tried) (*report.StageResult, error) {
 		m.sources[s] += n
 	}
 	r := m.result(t, sum)
-	m.noted(t, r)
+	m.noteStage(t, r)
 	m.event("stage_ended", t.trySpec, r)
 	m.say("%s", headline(t.in, r))
 	return r, errors.Join(report.AppendStage(m.file(contract.FileStages), r), m.release(t), m.writeSummary())
@@ -94,8 +94,8 @@ func (m *measurement) result(t *tried, sum *record.Summary) *report.StageResult 
 	return r
 }
 
-// noted keeps what a person should know of a stage.
-func (m *measurement) noted(t *tried, r *report.StageResult) {
+// noteStage keeps what a person should know of a stage.
+func (m *measurement) noteStage(t *tried, r *report.StageResult) {
 	if n, d := t.spill.Stalls(); n > 0 {
 		m.note("stage %d: the disk was slower than the load: sending waited for it %d times, %v in all", t.index, n,
 			d.Round(time.Millisecond))
@@ -123,7 +123,7 @@ func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
 		seed: bits.RotateLeft64(uint64(m.plan.Data.Seed),
 			32) ^ uint64(t.sample)<<16 ^ uint64(t.index) ^ uint64(t.try)<<48}
 	d.live = &live{rules: stopRules(t.plan.Stop), stop: func(rule string) { d.loop.Post(func() { d.stop(rule) }) }}
-	d.senders = d.sending()
+	d.senders = d.senderCount()
 	var err error
 	d.shape, err = d.newShape()
 	return d, err
@@ -145,8 +145,8 @@ func stopRules(rules []runplan.StopRule) *verdict.Stop {
 	return verdict.NewStop(rules)
 }
 
-// begun starts the clock of the stage.
-func (d *driver) begun() {
+// startClock starts the clock of the stage.
+func (d *driver) startClock() {
 	d.start = d.now() + int64(lead)
 	d.lastSend = d.start
 	d.live.since = d.anchor.Add(time.Duration(d.start))
@@ -158,7 +158,7 @@ const lead = 5 * time.Millisecond
 // summary describes the stage that has ended.
 func (d *driver) summary(t trySpec, m *measurement) *record.Stage {
 	drained := d.now()
-	end, window := d.end(drained)
+	end, window := d.span(drained)
 	s := &record.Stage{Plan: d.plan, Sample: t.sample, Index: t.index, Rate: d.rate, Start: d.start, End: end,
 		WindowEnd: window,
 		DrainEnd:  max(drained, end), AnchorUnixNS: m.anchor.UnixNano()}

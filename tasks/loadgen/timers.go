@@ -140,9 +140,10 @@ func (f *flight) renew(now int64) {
 		f.late = was.Send - was.Intended - was.QueueWait - was.Dial
 	}
 	o.Reset()
-	o.Index, o.Session, o.Turn, o.Slot, o.Intended, o.QueueWait = was.Index, was.Session, was.Turn, was.Slot, was.Intended,
-		now-was.Intended-f.late
-	o.InAsked, o.OutAsked, o.Adapter, o.PromptHash = was.InAsked, was.OutAsked, was.Adapter, was.PromptHash
+	o.Index, o.Session, o.Turn = was.Index, was.Session, was.Turn
+	o.Slot, o.Intended, o.QueueWait = was.Slot, was.Intended, now-was.Intended-f.late
+	o.InAsked, o.OutAsked = was.InAsked, was.OutAsked
+	o.Adapter, o.PromptHash = was.Adapter, was.PromptHash
 	o.PrefixBucket, o.PrefixIndex = was.PrefixBucket, was.PrefixIndex
 	o.Retries, o.StaleRetries = was.Retries+1, was.StaleRetries
 	f.ticket = 0

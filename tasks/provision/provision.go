@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/runplan/contract"
-	"bflow.dev/bflow/tasks/provision/away"
+	"bflow.dev/bflow/tasks/provision/remotetask"
 	"bflow.dev/bflow/tasks/step"
 )
 
@@ -55,8 +55,8 @@ func Run(ctx context.Context, s step.Streams, args []string) error {
 	switch args[0] {
 	case "hold":
 		return hold(ctx, s, args[1:])
-	case away.Subcommand:
-		return away.Run(ctx, s, args[1:])
+	case remotetask.Subcommand:
+		return remotetask.Run(ctx, s, args[1:])
 	}
 	var o Options
 	fs := Flags(args[0], &o)

@@ -65,7 +65,8 @@ func (p process) execute(ctx context.Context) error {
 	argv := slices.Concat(p.holder, p.Argv)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var said strings.Builder // by the supervisor
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, append(slices.Clone(p.env), p.Env...), p.log, &said
+	cmd.Dir, cmd.Env = p.dir, append(slices.Clone(p.env), p.Env...)
+	cmd.Stdout, cmd.Stderr = p.log, &said
 	// A session of its own: what ends load-gen's group must not end who ends the tool's.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	read, write, err := os.Pipe()

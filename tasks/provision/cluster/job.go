@@ -59,7 +59,8 @@ const (
 
 // job is suspended: it starts once all that it needs lies beside it, which goes with it.
 func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
-	yes, no, once, never := true, false, int32(1), int32(0)
+	yes, no := true, false
+	once, never := int32(1), int32(0)
 	kept, deadline, tolerance := int32(jobKept.Seconds()), int64(w.Deadline.Seconds()), grace
 	pod := corev1.PodSpec{
 		Containers: []corev1.Container{w.task(run), w.server(ContainerFiles, "--linger="+linger.String())},

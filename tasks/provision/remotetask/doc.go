@@ -1,4 +1,4 @@
-// Package away runs a task on a remote target, where the server under test runs: as a Job whose log, progress, exit
+// Package remotetask runs a task on a remote target, where the server under test runs: as a Job whose log, progress, exit
 // code and files are returned to the step that launched it, as if the task had run there.
 //
 // The Job is named by run, attempt, task and measurement, so that a restarted launcher finds it again. The target may
@@ -18,4 +18,4 @@
 // and on the hub, in the namespace of the TaskRun:
 //
 //	taskruns         get                                  (whether its pod ends because the run ends)
-package away
+package remotetask

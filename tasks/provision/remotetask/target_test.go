@@ -1,4 +1,4 @@
-package away
+package remotetask
 
 import (
 	"bytes"
@@ -206,7 +206,8 @@ func (g *target) deleted(q apitest.Request, _ apitest.Object) {
 // the pod.
 func (g *target) endPod() {
 	g.mu.Lock()
-	pod, kill, begun, serves := g.pod, g.kill, g.ran > 0, g.files != nil
+	pod, kill := g.pod, g.kill
+	begun, serves := g.ran > 0, g.files != nil
 	if pod != "" {
 		now := time.Now()
 		g.change(func(p *corev1.Pod) { p.DeletionTimestamp, p.Finalizers = ptrTime(now), []string{"test/node"} })

@@ -1,4 +1,4 @@
-package away
+package remotetask
 
 import (
 	"fmt"
@@ -30,7 +30,8 @@ func markLost(runDir string, o *Options, endpoint string, lost *lostError, now t
 	path := filepath.Join(report.MeasurementDir(runDir, n), contract.FileLoadGen)
 	var l report.LoadGen
 	_ = step.ReadJSON(path, &l) // one that is missing, or damaged, is made
-	l.Schema, l.Measurement, l.Attempt, l.Endpoint = report.LoadGenSchema, n, o.Attempt, endpoint
+	l.Schema, l.Measurement = report.LoadGenSchema, n
+	l.Attempt, l.Endpoint = o.Attempt, endpoint
 	l.Complete, l.Interrupted, l.Error = false, true, lost.Error()
 	l.EndNS = now.UnixNano()
 	if l.StartNS == 0 {

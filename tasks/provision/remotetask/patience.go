@@ -1,4 +1,4 @@
-package away
+package remotetask
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func (p *patience) again(ctx context.Context, do func() error) error {
 			return err
 		}
 		waited := p.now().Sub(begin)
-		if !passing(err) && (!refused(err) || waited > unready) {
+		if !passing(err) && (!isForbidden(err) || waited > unready) {
 			return err
 		}
 		if p.hear(err); waited > p.limit {
@@ -147,4 +147,4 @@ func passing(err error) bool {
 	}
 }
 
-func refused(err error) bool { return code(err) == http.StatusForbidden }
+func isForbidden(err error) bool { return code(err) == http.StatusForbidden }
