@@ -143,7 +143,7 @@ func (h *Hub) addNamespace(ctx context.Context, o NamespaceOptions) error {
 		if err != nil {
 			return err
 		}
-		h.printDone("%s (%s, %s)", p.Name, describeCounts(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
+		h.out.done("%s (%s, %s)", p.Name, describeCounts(len(p.Objects), count, 0), time.Since(began).Round(time.Second))
 	}
 	m.printTargets("does not know namespace %q until it is added again: bflow target add %s --kubeconfig FILE")
 	return nil
@@ -155,7 +155,7 @@ func (m *membership) printTargets(text string) {
 	for _, name := range slices.Sorted(maps.Keys(m.s.options.Targets)) {
 		all := m.s.options.Targets[name].Namespaces
 		if len(all) == 0 || slices.Contains(all, m.o.Name) {
-			m.printNote("target %q "+text, name, m.o.Name, name)
+			m.out.note("target %q "+text, name, m.o.Name, name)
 		}
 	}
 }

@@ -248,7 +248,7 @@ func (a *addition) preview(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a.printNote("on the target: %s", describeResult(result))
+	a.out.note("on the target: %s", describeResult(result))
 	count := map[apply.Action]int{}
 	p := a.queuePart()
 	for _, o := range p.Objects {
@@ -261,7 +261,7 @@ func (a *addition) preview(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	a.printNote("on the hub: %s, and the Secret with a token", describeCounts(len(p.Objects), count, 0))
+	a.out.note("on the hub: %s, and the Secret with a token", describeCounts(len(p.Objects), count, 0))
 	return nil
 }
 
@@ -274,11 +274,11 @@ func (a *addition) prepareTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.printDone("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"),
+	a.out.done("target %q: Kubernetes %s (%s)", a.o.Name, strings.TrimPrefix(a.found.Version, "v"),
 		describeResult(result))
 	for hub, name := range a.found.Hubs {
 		if hub != a.s.found.Platform.Hub {
-			a.printNote("another hub also uses it, as %q; devices of its runs count as used by others", name)
+			a.out.note("another hub also uses it, as %q; devices of its runs count as used by others", name)
 		}
 	}
 	return nil
@@ -352,13 +352,13 @@ func (a *addition) awaitController(ctx context.Context) error {
 	err := a.cluster.Wait(ctx, []apply.Ref{seenRef(a.o.Name)}, func(u *unstructured.Unstructured) (bool, string) {
 		last = readSeen(u)
 		return last.Up && last.Complete, reasonNotReached(last)
-	}, a.printWaiting)
+	}, a.out.waiting)
 	if err != nil {
 		return fmt.Errorf(
 			"it was added, but bflow-controller on the hub cannot reach it: %s; its address must be reachable from pods of "+
 				"the hub; if only its name does not resolve there, use --host-alias NAME=IP", reasonNotReached(last))
 	}
-	a.printDone("the controller reaches it: %s", describeSeen(last))
+	a.out.done("the controller reaches it: %s", describeSeen(last))
 	return nil
 }
 

@@ -149,7 +149,7 @@ func (o Options) withDefaults() Options {
 type Hub struct {
 	cluster *apply.Cluster
 	asked   detect.Cluster
-	log     io.Writer
+	out     printer
 
 	components func() []component.Component // returns new ones for every survey
 }
@@ -169,7 +169,7 @@ func New(api *kube.Client, log io.Writer) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Hub{cluster: cluster, asked: detect.Cluster{Client: api}, log: log, components: component.All}, nil
+	return &Hub{cluster: cluster, asked: detect.Cluster{Client: api}, out: printer{log}, components: component.All}, nil
 }
 
 // survey is what is known before anything is changed.
@@ -242,11 +242,14 @@ func joinNamespaces(have, asked []string) (all, beside []string) {
 	return all, beside
 }
 
-// printDone prints a finished step, such as "✓ Tekton v1.13.1 (99 objects, 12 s)".
-func (h *Hub) printDone(format string, args ...any) { fmt.Fprintf(h.log, "✓ "+format+"\n", args...) }
+// printer prints progress, a line per step.
+type printer struct{ to io.Writer }
 
-// printNote prints something worth knowing.
-func (h *Hub) printNote(format string, args ...any) { fmt.Fprintf(h.log, "• "+format+"\n", args...) }
+// done prints a finished step, such as "✓ Tekton v1.13.1 (99 objects, 12 s)".
+func (p printer) done(format string, args ...any) { fmt.Fprintf(p.to, "✓ "+format+"\n", args...) }
 
-// printWaiting prints what a step waits for, each reason once.
-func (h *Hub) printWaiting(reason string) { fmt.Fprintf(h.log, "  %s\n", strings.TrimSpace(reason)) }
+// note prints something worth knowing.
+func (p printer) note(format string, args ...any) { fmt.Fprintf(p.to, "• "+format+"\n", args...) }
+
+// waiting prints what a step waits for, each reason once.
+func (p printer) waiting(reason string) { fmt.Fprintf(p.to, "  %s\n", strings.TrimSpace(reason)) }

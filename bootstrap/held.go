@@ -121,7 +121,7 @@ func (h *Hub) awaitRelease(ctx context.Context, refs []apply.Ref, is apply.Condi
 			cancel(&orphanedError{[]apply.Ref{held}})
 		}
 		return ok, why
-	}, h.printWaiting)
+	}, h.out.waiting)
 	var orphaned *orphanedError
 	if errors.As(context.Cause(ctx), &orphaned) {
 		return orphaned

@@ -67,7 +67,7 @@ func (h *Hub) checkCluster(s survey) error {
 	if p.IsOpenShift() {
 		platform = "OpenShift " + p.OpenShift + ", " + platform
 	}
-	h.printDone("%s, nodes: %d, %s", platform, s.found.Nodes.Count, describeDevices(s))
+	h.out.done("%s, nodes: %d, %s", platform, s.found.Nodes.Count, describeDevices(s))
 	var problems []error
 	if !p.AdmissionPolicy {
 		problems = append(problems, fmt.Errorf("%s has no ValidatingAdmissionPolicy; Kubernetes 1.30 or later is needed",
@@ -78,15 +78,15 @@ func (h *Hub) checkCluster(s survey) error {
 		if !foreign {
 			continue
 		}
-		h.printNote("%s %s by %s is left alone", c.Definition().Name, e.Installed().Version, e.Installed().By)
+		h.out.note("%s %s by %s is left alone", c.Definition().Name, e.Installed().Version, e.Installed().By)
 		notes, err := e.Check()
 		for _, text := range notes {
-			h.printNote("%s", text)
+			h.out.note("%s", text)
 		}
 		problems = append(problems, err)
 	}
 	if len(s.beside) > 0 {
-		h.printNote("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME",
+		h.out.note("namespaces for runs are %s as before; remove one with bflow bootstrap namespace remove NAME",
 			strings.Join(s.beside, ", "))
 	}
 	return errors.Join(append(problems, checkVersion(s))...)
@@ -192,7 +192,7 @@ func (h *Hub) install(ctx context.Context, p Part, s survey) error {
 	if err != nil {
 		return err
 	}
-	h.printDone("%s %s (%s, %s)", p.Name, p.Version, describeCounts(len(p.Objects), count, pruned),
+	h.out.done("%s %s (%s, %s)", p.Name, p.Version, describeCounts(len(p.Objects), count, pruned),
 		time.Since(began).Round(time.Second))
 	return nil
 }
@@ -203,7 +203,7 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 	defer cancel()
 	count := map[apply.Action]int{}
 	options := s.applyOptions(p)
-	options.Say = h.printWaiting
+	options.Say = h.out.waiting
 	for i, phase := range apply.Phases(p.Objects) {
 		var problems []error
 		for _, o := range phase {
@@ -213,9 +213,9 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 				continue
 			}
 			count[change.Action]++
-			h.printKept(change.Kept, s.options.Force)
+			h.out.kept(change.Kept, s.options.Force)
 			if change.Action == apply.Changed {
-				h.printWaiting("changed " + change.String())
+				h.out.waiting("changed " + change.String())
 			}
 		}
 		if err := errors.Join(problems...); err != nil {
@@ -225,10 +225,10 @@ func (h *Hub) deploy(ctx context.Context, p Part, s survey) (map[apply.Action]in
 			return nil, err
 		}
 	}
-	if err := h.cluster.Wait(ctx, apply.RefsOf(p.Objects), p.Ready, h.printWaiting); err != nil {
+	if err := h.cluster.Wait(ctx, apply.RefsOf(p.Objects), p.Ready, h.out.waiting); err != nil {
 		return nil, err
 	}
-	return count, h.cluster.AwaitAnswer(ctx, p.Probe, p.Answer, h.printWaiting)
+	return count, h.cluster.AwaitAnswer(ctx, p.Probe, p.Answer, h.out.waiting)
 }
 
 // awaitPhase waits for what the next phase needs: namespaces and CRDs before objects in them, and a running server
@@ -237,9 +237,9 @@ func (h *Hub) awaitPhase(ctx context.Context, phase int, objects []*unstructured
 	ready apply.Condition) error {
 	switch phase {
 	case apply.PhaseDefinitions:
-		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.printWaiting)
+		return h.cluster.Wait(ctx, apply.RefsOf(objects), apply.Established, h.out.waiting)
 	case apply.PhaseWorkloads:
-		return addRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), ready, h.printWaiting))
+		return addRemedy(h.cluster.Wait(ctx, apply.RefsOf(objects), ready, h.out.waiting))
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (h *Hub) withoutNeeded(ctx context.Context, refs []apply.Ref, inv Inventory
 			return nil, err
 		}
 		if why != "" {
-			h.printNote("%s is no longer needed but stays: %s", ref, why)
+			h.out.note("%s is no longer needed but stays: %s", ref, why)
 			kept[ref.Name] = results
 			continue
 		}

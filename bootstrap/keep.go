@@ -41,14 +41,14 @@ func (s survey) applyOptions(p Part) apply.Options {
 	return o
 }
 
-// printKept prints which fields stay as people have set them.
-func (h *Hub) printKept(all []apply.Kept, force bool) {
+// kept prints which fields stay as people have set them.
+func (p printer) kept(all []apply.Kept, force bool) {
 	for _, k := range all {
 		text := k.String()
 		if !force && !fieldsToKeep(true)(k.Ref, k.Path) {
 			text += "; --force-conflicts takes ownership of it"
 		}
-		h.printNote("%s", text)
+		p.note("%s", text)
 	}
 }
 

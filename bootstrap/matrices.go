@@ -45,7 +45,7 @@ func (r *removal) endMatrices(ctx context.Context) error {
 		return adviseByHand(err, contract.FinalizerMatrix, "CustomRun")
 	}
 	if ended > 0 {
-		r.printDone("matrices (%d cancelled)", ended)
+		r.out.done("matrices (%d cancelled)", ended)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (h *Hub) checkOwnImages(ctx context.Context, s survey) error {
 		case errors.Is(err, digests.ErrAbsent):
 			absent = append(absent, ref)
 		case err != nil:
-			h.printNote("%s may or may not exist: %v", ref, err)
+			h.out.note("%s may or may not exist: %v", ref, err)
 		}
 	}
 	if len(absent) == 0 {

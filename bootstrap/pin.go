@@ -42,7 +42,7 @@ func (h *Hub) pin(ctx context.Context, s *survey) error {
 	}
 	s.options.Digests = digestsInUse(s.options.Digests, s.parts)
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		h.printNote("installed by tag, because %s: %s", reason, strings.Join(why[reason], ", "))
+		h.out.note("installed by tag, because %s: %s", reason, strings.Join(why[reason], ", "))
 	}
 	return nil
 }

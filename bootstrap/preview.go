@@ -78,7 +78,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 					continue
 				}
 				count[change.Action]++
-				h.printKept(change.Kept, s.options.Force)
+				h.out.kept(change.Kept, s.options.Force)
 				if change.Unchecked {
 					unchecked++
 				}
@@ -87,7 +87,7 @@ func (h *Hub) DryRun(ctx context.Context, o Options, w io.Writer) error {
 				}
 			}
 		}
-		h.printNote("%s %s: %s%s", p.Name, p.Version, describeCounts(len(p.Objects), count, 0), describeUnchecked(unchecked))
+		h.out.note("%s %s: %s%s", p.Name, p.Version, describeCounts(len(p.Objects), count, 0), describeUnchecked(unchecked))
 	}
 	return errors.Join(problems...)
 }

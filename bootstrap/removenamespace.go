@@ -61,7 +61,7 @@ func (h *Hub) removeNamespace(ctx context.Context, o NamespaceOptions) error {
 		}
 	}
 	m.printTargets("keeps namespace %q and the service accounts in it; an administrator of %s can delete them")
-	m.printDone("namespace %q is removed", o.Name)
+	m.out.done("namespace %q is removed", o.Name)
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (m *membership) deleteObjects(ctx context.Context, own Entry) error {
 		}
 		count += deleted
 	}
-	m.printDone("objects of namespace %q (%d deleted, %s)", own.Name, count, time.Since(began).Round(time.Second))
+	m.out.done("objects of namespace %q (%d deleted, %s)", own.Name, count, time.Since(began).Round(time.Second))
 	return nil
 }
 

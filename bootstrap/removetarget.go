@@ -47,7 +47,7 @@ func (h *Hub) RemoveTarget(ctx context.Context, o RemoveOptions) error {
 			return fmt.Errorf("removing target %q: %w", o.Name, err)
 		}
 	}
-	l.printDone("target %q is removed", o.Name)
+	l.out.done("target %q is removed", o.Name)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 		}
 	}
 	if len(waiting) > 0 {
-		l.printNote(
+		l.out.note(
 			"runs still wait in its queues: %d, %s first; they wait until they are cancelled or a target of that name is "+
 				"added again", len(waiting), waiting[0].GetName())
 	}
@@ -136,19 +136,19 @@ func (l *targetRemoval) drain(ctx context.Context) error {
 // leaveTarget deletes what bflow has made on the target.
 func (l *targetRemoval) leaveTarget(ctx context.Context) error {
 	if l.o.Kubeconfig == "" {
-		l.printNote("what bflow created on the target stays there: namespace %q, service accounts and RBAC",
+		l.out.note("what bflow created on the target stays there: namespace %q, service accounts and RBAC",
 			contract.NamespaceSystem)
 		return nil
 	}
 	for name, other := range l.s.options.Targets {
 		if name != l.o.Name && other.UID == l.s.options.Targets[l.o.Name].UID {
-			l.printNote("what bflow created on the target stays there: target %q is a part of the same cluster", name)
+			l.out.note("what bflow created on the target stays there: target %q is a part of the same cluster", name)
 			return nil
 		}
 	}
 	err := l.removeFromTarget(ctx)
 	if err != nil && l.o.Force {
-		l.printNote("what bflow created on the target stays there: %v", err)
+		l.out.note("what bflow created on the target stays there: %v", err)
 		return nil
 	}
 	return err
@@ -174,7 +174,7 @@ func (l *targetRemoval) removeFromTarget(ctx context.Context) error {
 	}
 	return far.Remove(ctx, func(namespaces []string) ([]*unstructured.Unstructured, error) {
 		return targetObjects(l.o.Name, l.s, namespaces, true) // also the NetworkPolicies of an earlier setting
-	}, l.s.found.Platform.Hub, func(text string) { l.printNote("%s", text) })
+	}, l.s.found.Platform.Hub, func(text string) { l.out.note("%s", text) })
 }
 
 // deleteQueue deletes the queue while the controller still knows the target, and then the credentials.

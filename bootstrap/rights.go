@@ -48,7 +48,7 @@ func (h *Hub) printLacking(s Settings) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Targets)) {
 		if lacks := s.lacking(name, rights); len(lacks) > 0 {
-			h.printNote(
+			h.out.note(
 				"target %q lacks permissions that this version needs for runs of %s: grant them with bflow target add %s "+
 					"--kubeconfig FILE",
 				name, strings.Join(lacks, ", "), name)

@@ -41,7 +41,7 @@ func (r *removal) endRuns(ctx context.Context) error {
 		return err
 	}
 	if ended > 0 {
-		r.printDone("runs (%d cancelled)", ended)
+		r.out.done("runs (%d cancelled)", ended)
 	}
 	return nil
 }

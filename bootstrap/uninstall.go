@@ -44,7 +44,7 @@ func (h *Hub) Uninstall(ctx context.Context, o UninstallOptions) error {
 		return err
 	}
 	if len(inv.Parts) == 0 {
-		h.printNote("bflow is not installed here: nothing to do")
+		h.out.note("bflow is not installed here: nothing to do")
 		return nil
 	}
 	data, err := h.dataOf(ctx, inv)
@@ -112,7 +112,7 @@ func (r *removal) deleteTargets(ctx context.Context) error {
 		if _, err := r.remove(ctx, credentialsOf(name)); err != nil {
 			return err
 		}
-		r.printNote(
+		r.out.note(
 			"target %q keeps namespaces, service accounts and RBAC of bflow: remove them with bflow target remove before "+
 				"you uninstall", name)
 	}
@@ -132,7 +132,7 @@ func (r *removal) deletePart(ctx context.Context, name, part string) error {
 		count += deleted
 	}
 	if count > 0 {
-		r.printDone("%s (%d objects deleted, %s)", name, count, time.Since(began).Round(time.Second))
+		r.out.done("%s (%d objects deleted, %s)", name, count, time.Since(began).Round(time.Second))
 	}
 	return nil
 }
@@ -204,16 +204,16 @@ func (r *removal) deleteDefinitions(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(others) > 0:
-			r.printNote("%s stays: others have objects of it: %s", ref, content.Names(others))
+			r.out.note("%s stays: others have objects of it: %s", ref, content.Names(others))
 		case len(all) > 0 && !r.drop:
-			r.printNote("%s stays: there are %d objects of it", ref, len(all))
+			r.out.note("%s stays: there are %d objects of it", ref, len(all))
 		default:
 			going = append(going, ref)
 		}
 	}
 	deleted, err := r.remove(ctx, going)
 	if err == nil && deleted > 0 {
-		r.printDone("CRDs (%d deleted)", deleted)
+		r.out.done("CRDs (%d deleted)", deleted)
 	}
 	return err
 }
@@ -263,7 +263,7 @@ func (r *removal) deleteNamespaces(ctx context.Context) error {
 	if _, err := r.remove(ctx, []apply.Ref{home}); err != nil {
 		return err
 	}
-	r.printDone("namespaces (%d deleted)", deleted+1)
+	r.out.done("namespaces (%d deleted)", deleted+1)
 	return nil
 }
 
@@ -283,7 +283,7 @@ func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 		why = err.Error()
 	}
 	if why != "" {
-		r.printNote("%s stays: %s", ref, why)
+		r.out.note("%s stays: %s", ref, why)
 	}
 	return why == ""
 }
@@ -292,10 +292,10 @@ func (r *removal) isVacant(ctx context.Context, ref apply.Ref) bool {
 func (r *removal) printWhatStays(left Inventory) {
 	for _, e := range left.Parts[partBflow] {
 		if r.holdsResults(e.Ref) {
-			r.printNote("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
+			r.out.note("results in %q can still be fetched with bflow fetch RUN -n %s", e.Name, e.Name)
 		}
 	}
-	r.printNote(
+	r.out.note(
 		"the inventory stays in %q: run bflow bootstrap uninstall again to delete what is left, with --data to delete "+
 			"results as well",
 		contract.NamespaceSystem)
@@ -312,7 +312,7 @@ func (r *removal) remove(ctx context.Context, refs []apply.Ref) (count int, err 
 			count++
 		}
 	}
-	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.printWaiting)
+	return count, r.cluster.Wait(ctx, refs, apply.Gone, r.out.waiting)
 }
 
 // giveBack removes our labels from a namespace that existed before.

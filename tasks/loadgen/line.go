@@ -22,9 +22,9 @@ func (m *measurement) connect() (disconnect func(), err error) {
 		return nil, err
 	}
 	if m.plan.API.HTTP2 || proxy != nil {
-		m.line = client.NewFallback(m.loop, m.server, &m.api, m.connectTimeout(), proxy)
+		m.line = client.NewFallback(m.loop, m.server, &m.api, connectTimeout(m.plan.API), proxy)
 	} else {
-		m.line = client.NewPool(m.loop, m.server, m.connectTimeout())
+		m.line = client.NewPool(m.loop, m.server, connectTimeout(m.plan.API))
 	}
 	return func() { m.line.Close(); m.loop.Close() }, nil
 }
@@ -63,7 +63,7 @@ func (m *measurement) put(ctx context.Context, api *client.API, body []byte, idP
 	x := &client.Exchange{API: api, Outcome: o, IDPrefix: idPrefix, Budget: client.NewBudget(),
 		Over: func() { over = true }}
 	x.Message, x.BodyFrom = api.Message(buf, room, idPrefix, o)
-	deadline := m.loop.Now() + int64(m.timeout())
+	deadline := m.loop.Now() + int64(requestTimeout(m.plan.API))
 	m.line.Put(x)
 	m.await(ctx, func() bool {
 		if now := m.loop.Now(); !over && now > deadline {

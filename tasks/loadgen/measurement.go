@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -40,13 +39,13 @@ type measurement struct {
 	loop    *loop.Loop
 	line    client.Line
 	api     client.API
-	asks    *http.Client // outside the load, nil until it is needed
+	probes  prober
 	prompts *prompt.Source
 	trace   *trace.Trace // nil = none
 
 	files   *record.Files
 	summary report.LoadGen
-	last    report.Progress
+	shown   progress
 	sources map[string]int // requests per token count source
 	clocks  struct{ kernel, user int }
 	invalid string         // the first measured stage that must not be believed, and why
@@ -74,6 +73,7 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 	m := &measurement{Options: o, Streams: s, whole: whole, plan: plan, slo: slo,
 		dir:     report.MeasurementDir(o.RunDir, o.Measurement),
 		sources: map[string]int{}, anchor: time.Now()}
+	m.probes.m, m.shown.m = m, m
 	key, err := step.APIKey(s.Env)
 	if err != nil {
 		return nil, err
@@ -94,17 +94,17 @@ func newMeasurement(o Options, whole *runplan.RunPlan, s step.Streams) (*measure
 }
 
 // connectTimeout bounds one attempt to connect.
-func (m *measurement) connectTimeout() time.Duration {
-	if d := m.plan.API.ConnectTimeout; d > 0 {
+func connectTimeout(api runplan.API) time.Duration {
+	if d := api.ConnectTimeout; d > 0 {
 		return d.D()
 	}
 	return 5 * time.Second
 }
 
-// timeout is that of one request.
-func (m *measurement) timeout() time.Duration {
-	if m.plan.API.Timeout > 0 {
-		return m.plan.API.Timeout.D()
+// requestTimeout bounds one request.
+func requestTimeout(api runplan.API) time.Duration {
+	if api.Timeout > 0 {
+		return api.Timeout.D()
 	}
 	return 10 * time.Minute
 }
@@ -196,7 +196,7 @@ func (m *measurement) close() error {
 		AnchorUnixNS: m.anchor.UnixNano(), Tool: contract.LoadGen, ToolVersion: m.summary.Version,
 		TokenCountSource: m.summary.TokenCountSource, Clock: record.Clock(m.clocks.kernel, m.clocks.user),
 		Interrupted: m.summary.Interrupted})
-	if err := errors.Join(errFiles, m.finishProgress(), durable.SyncTree(m.dir), m.writeSummary()); err != nil {
+	if err := errors.Join(errFiles, m.shown.finish(), durable.SyncTree(m.dir), m.writeSummary()); err != nil {
 		// the summary vouches for the rest
 		return err
 	}

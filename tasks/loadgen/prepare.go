@@ -24,7 +24,9 @@ func (m *measurement) prepare(ctx context.Context) error {
 		return err
 	}
 	defer collectEarly()() // answers to probes can be as long as any
-	c := m.prompts.Calibrate(ctx, prompt.Counters{IDs: m.countIDs, Tokenizer: m.countByTokenizer, Usage: m.countByUsage})
+	c := m.prompts.Calibrate(ctx, prompt.Counters{
+		IDs: m.probes.countIDs, Tokenizer: m.probes.countByTokenizer, Usage: m.probes.countByUsage,
+	})
 	m.summary.PromptMethod = c.Method
 	for _, note := range c.Notes {
 		m.note("%s", note)
@@ -34,7 +36,7 @@ func (m *measurement) prepare(ctx context.Context) error {
 	}
 	m.rehearse(ctx)
 	m.prompts.Prepare()
-	m.hangUp()
+	m.probes.hangUp()
 	var stages []prompt.Stage
 	for i, planned := range m.plan.Stages {
 		stages = append(stages, m.prompts.Stage(m.Measurement, 0, i, planned))
@@ -44,21 +46,21 @@ func (m *measurement) prepare(ctx context.Context) error {
 }
 
 // countIDs counts a prompt of token ids with a request that asks for one token.
-func (m *measurement) countIDs(ctx context.Context, ids []int) (int, error) {
-	body, err := m.prompts.Style.ProbeIDs(ids)
+func (p *prober) countIDs(ctx context.Context, ids []int) (int, error) {
+	body, err := p.m.prompts.Style.ProbeIDs(ids)
 	if err != nil {
 		return 0, err
 	}
-	return m.usage(ctx, body)
+	return p.usage(ctx, body)
 }
 
 // countByTokenizer counts with the server's /tokenize.
-func (m *measurement) countByTokenizer(ctx context.Context, system, user string) (int, error) {
-	body, err := m.prompts.Style.Tokenize(system, user)
+func (p *prober) countByTokenizer(ctx context.Context, system, user string) (int, error) {
+	body, err := p.m.prompts.Style.Tokenize(system, user)
 	if err != nil {
 		return 0, err
 	}
-	answer, err := m.probe(ctx, m.base()+"/tokenize", body)
+	answer, err := p.probe(ctx, p.m.base()+"/tokenize", body)
 	if err != nil {
 		return 0, err
 	}
@@ -66,19 +68,19 @@ func (m *measurement) countByTokenizer(ctx context.Context, system, user string)
 }
 
 // countByUsage counts with a request that asks for one token.
-func (m *measurement) countByUsage(ctx context.Context, system, user string) (int, error) {
-	body, err := m.prompts.Style.Probe(system, user)
+func (p *prober) countByUsage(ctx context.Context, system, user string) (int, error) {
+	body, err := p.m.prompts.Style.Probe(system, user)
 	if err != nil {
 		return 0, err
 	}
-	return m.usage(ctx, body)
+	return p.usage(ctx, body)
 }
 
 // usage returns the prompt tokens that the server counts for a request.
-func (m *measurement) usage(ctx context.Context, body []byte) (int, error) {
-	api := m.plan.API
+func (p *prober) usage(ctx context.Context, body []byte) (int, error) {
+	api := p.m.plan.API
 	api.Stream = false
-	answer, err := m.probe(ctx, m.base()+client.Path(api, m.whole.Deployment.Model.Name), body)
+	answer, err := p.probe(ctx, p.m.base()+client.Path(api, p.m.whole.Deployment.Model.Name), body)
 	if err != nil {
 		return 0, err
 	}
@@ -86,8 +88,8 @@ func (m *measurement) usage(ctx context.Context, body []byte) (int, error) {
 }
 
 // probe returns the body of a good answer to a request outside the load.
-func (m *measurement) probe(ctx context.Context, where string, text []byte) ([]byte, error) {
-	status, answer, err := m.ask(ctx, http.MethodPost, where, bytes.NewReader(text))
+func (p *prober) probe(ctx context.Context, where string, text []byte) ([]byte, error) {
+	status, answer, err := p.ask(ctx, http.MethodPost, where, bytes.NewReader(text))
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("asking %q: HTTP %d", where, status)
 	}

@@ -25,7 +25,7 @@ const scrapeTimeout = 5 * time.Second
 // scrape writes the engine's metrics to scrapes/<sample>-<stage>-<when>.prom. A failure is noted and nothing more.
 func (m *measurement) scrape(ctx context.Context, sample, stage int, when string) {
 	s := report.Scrape{Sample: sample, Stage: stage, When: when, UnixNS: time.Now().UnixNano()}
-	text, err := m.metrics(ctx)
+	text, err := m.probes.metrics(ctx)
 	if err == nil {
 		s.File = path.Join("scrapes", fmt.Sprintf("%d-%d-%s.prom", sample, stage, when))
 		err = durable.Replace(m.file(s.File), text)
@@ -36,25 +36,31 @@ func (m *measurement) scrape(ctx context.Context, sample, stage int, when string
 	m.summary.Scrapes = append(m.summary.Scrapes, s)
 }
 
-func (m *measurement) metrics(ctx context.Context) ([]byte, error) {
-	where, err := m.metricsURL()
+// prober sends the requests outside the load, over connections of its own.
+type prober struct {
+	m      *measurement
+	client *http.Client // nil until it is needed
+}
+
+func (p *prober) metrics(ctx context.Context) ([]byte, error) {
+	where, err := p.metricsURL()
 	if err != nil {
 		return nil, err
 	}
-	defer m.hangUp()
-	status, text, err := m.ask(ctx, http.MethodGet, where, nil)
+	defer p.hangUp()
+	status, text, err := p.ask(ctx, http.MethodGet, where, nil)
 	if err == nil && status != http.StatusOK {
 		err = fmt.Errorf("reading %q: HTTP %d", where, status)
 	}
-	return []byte(m.api.Scrub(string(text))), err
+	return []byte(p.m.api.Scrub(string(text))), err
 }
 
-func (m *measurement) metricsURL() (string, error) {
-	engine := m.whole.Deployment.Engine
+func (p *prober) metricsURL() (string, error) {
+	engine := p.m.whole.Deployment.Engine
 	if engine.MetricsPath == "" {
 		return "", fmt.Errorf("the plan names no metrics path of the engine")
 	}
-	u, err := url.Parse(m.base())
+	u, err := url.Parse(p.m.base())
 	if err != nil {
 		return "", fmt.Errorf("reading endpoint: %w", err)
 	}
@@ -73,9 +79,9 @@ func (m *measurement) base() string {
 	return "http://" + m.server.Host + m.server.Path
 }
 
-// outside is the client for requests outside the load: over connections of its own, which go where those of the load
-// go.
-func (m *measurement) outside() (*http.Client, error) {
+// connect returns a client whose connections go where those of the load go.
+func (p *prober) connect() (*http.Client, error) {
+	m := p.m
 	proxy, _ := m.proxy() // it was read when the line was made
 	t := &http.Transport{IdleConnTimeout: scrapeTimeout, Proxy: http.ProxyURL(proxy)}
 	if m.server.Network == "unix" {
@@ -91,35 +97,35 @@ func (m *measurement) outside() (*http.Client, error) {
 }
 
 // hangUp closes the connections of what was asked outside the load: none of them is open during it.
-func (m *measurement) hangUp() {
-	if m.asks != nil {
-		m.asks.CloseIdleConnections()
+func (p *prober) hangUp() {
+	if p.client != nil {
+		p.client.CloseIdleConnections()
 	}
 }
 
 // maxAnswer bounds what is read of an answer outside the load: the largest pages of metrics have a few MiB.
 const maxAnswer = 16 << 20
 
-// ask puts a request outside the load, over connections of its own.
-func (m *measurement) ask(ctx context.Context, method, where string, body io.Reader) (int, []byte, error) {
+// ask sends one request and returns its status and answer.
+func (p *prober) ask(ctx context.Context, method, where string, body io.Reader) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, where, body)
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking %q: %w", where, err)
 	}
-	headers := maps.Clone(m.api.Headers())
+	headers := maps.Clone(p.m.api.Headers())
 	delete(headers, "Accept")
-	if headers["Host"] == m.server.Host { // nobody has set it, and metrics may have a port of their own
+	if headers["Host"] == p.m.server.Host { // nobody has set it, and metrics may have a port of their own
 		delete(headers, "Host")
 	}
 	outbound.SetHeaders(req, headers)
-	if m.asks == nil {
-		if m.asks, err = m.outside(); err != nil {
+	if p.client == nil {
+		if p.client, err = p.connect(); err != nil {
 			return 0, nil, err
 		}
 	}
-	resp, err := m.asks.Do(req)
+	resp, err := p.client.Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking the server: %w", err)
 	}

@@ -34,13 +34,13 @@ func (m *measurement) try(ctx context.Context, t trySpec) (*tried, error) {
 		m.scrape(ctx, t.sample, t.index, "before")
 	}
 	m.event("stage_started", t, nil)
-	if m.last.Stages == 0 { // else what became of the stage before is there until this one has numbers
-		m.report(d, &t, false)
+	if m.shown.last.Stages == 0 { // else what became of the stage before is there until this one has numbers
+		m.shown.report(d, &t, false)
 	}
 	m.startTogether(ctx)
 	before := readSelf(m)
 	d.startClock()
-	stopProgress := m.progress(d, &t)
+	stopProgress := m.shown.follow(d, &t)
 	d.run(ctx)
 	stopProgress()
 	out := &tried{trySpec: t, driver: d, spill: spill, used: readSelf(m).since(before), in: d.summary(t, m)}
@@ -114,7 +114,7 @@ const tryStages = 1 << 16
 // driver prepares the load of a stage.
 func (m *measurement) driver(t trySpec, spill *record.Spill) (*driver, error) {
 	d := &driver{plan: t.plan, kind: shape.Of(t.plan.Shape), rate: t.rate, api: m.plan.API,
-		limits: limits{m.timeout(), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
+		limits: limits{requestTimeout(m.plan.API), m.plan.API.ReadTimeout.D()}, think: int64(m.plan.Data.Think),
 		loop: m.loop, line: m.line, speaks: &m.api, source: m.prompts,
 		content: m.prompts.Stage(m.Measurement, t.sample, t.index+t.try*tryStages, t.plan),
 		trace:   m.trace, texts: m.files.Texts, budget: client.NewBudget(), shard: m.Shard.Index, shards: m.Shard.Of,

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 )
 
 // metadata is what is read of an object of which only the metadata counts.
@@ -30,7 +31,8 @@ func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 			"deploying for run %q: its pod does not belong to a PipelineRun; submit the run with bflow run, or with bflow "+
 				"compile and kubectl create", run.ID)
 	}
-	pr, err := c.metadata(ctx, "/apis/tekton.dev/v1/namespaces/"+c.Namespace+"/pipelineruns/"+run.Owner.Name)
+	pr, err := readMetadata(ctx, c.core,
+		"/apis/tekton.dev/v1/namespaces/"+c.Namespace+"/pipelineruns/"+run.Owner.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("deploying for run %q: PipelineRun %q is no longer in namespace %q", run.ID, run.Owner.Name,
@@ -54,7 +56,7 @@ func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 	case pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == "":
 		return nil
 	}
-	namespace, err := c.metadata(ctx, "/api/v1/namespaces/"+c.Namespace)
+	namespace, err := readMetadata(ctx, c.core, "/api/v1/namespaces/"+c.Namespace)
 	if err != nil {
 		return fmt.Errorf("checking whether run %q may start without a queue: %w", run.ID, err)
 	}
@@ -67,17 +69,18 @@ func (c *Cluster) Admitted(ctx context.Context, run Run) error {
 		run.ID, contract.AccountController, c.Namespace, contract.LabelAllowUnqueued)
 }
 
-// metadata reads that of one object. A server that does not answer is asked again for as long as time may mend it.
-func (c *Cluster) metadata(ctx context.Context, path string) (metadata, error) {
+// readMetadata reads that of one object. A server that does not answer is asked again for as long as time may mend it.
+func readMetadata(ctx context.Context, core rest.Interface, path string) (metadata, error) {
 	for begin := time.Now(); ; {
 		var o struct {
 			Metadata metadata `json:"metadata"`
 		}
-		answer := c.core.Get().AbsPath(path).Do(ctx)
+		answer := core.Get().AbsPath(path).Do(ctx)
 		err := answer.Error() // which says what the server says; that of Raw does not
 		if err == nil {
 			text, _ := answer.Raw()
-			return o.Metadata, json.Unmarshal(text, &o)
+			err = json.Unmarshal(text, &o)
+			return o.Metadata, err
 		}
 		if !passing(err) || ctx.Err() != nil || time.Since(begin) > maxUnanswered {
 			return metadata{}, err

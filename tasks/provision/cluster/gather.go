@@ -49,35 +49,43 @@ func (c *Cluster) Gather(ctx context.Context, run Run, runDir string, before Res
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(c.live(ctx, run, runDir, found), c.events(ctx, runDir, found),
-		c.engineLog(ctx, runDir, found, before))
+	d := diagnostics{cluster: c, dir: runDir, pods: found}
+	err = errors.Join(d.objects(ctx, run.selector()), d.events(ctx), d.engineLog(ctx, before))
 	for i, pod := range found {
 		if i < maxLogPods {
-			err = errors.Join(err, c.logs(ctx, runDir, pod))
+			err = errors.Join(err, d.logs(ctx, pod))
 		}
 	}
 	return found, err
 }
 
-func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*corev1.Pod) error {
+// diagnostics are written from what is there of a run.
+type diagnostics struct {
+	cluster *Cluster
+	dir     string // of the run
+	pods    []*corev1.Pod
+}
+
+// objects writes those that a selector finds.
+func (d *diagnostics) objects(ctx context.Context, selector string) error {
 	var objects []runtime.Object
 	var failed error
-	for _, k := range c.kinds() {
+	for _, k := range d.cluster.kinds() {
 		if k.Data {
 			continue
 		}
-		list, _, err := c.listKind(ctx, k, run.selector())
+		list, _, err := d.cluster.listKind(ctx, k, selector)
 		failed = errors.Join(failed, err)
 		for _, obj := range list {
 			objects = append(objects, obj)
 		}
 	}
-	sets, err := all[appsv1.ReplicaSet](ctx, c, replicaSets, run.selector())
+	sets, err := all[appsv1.ReplicaSet](ctx, d.cluster, replicaSets, selector)
 	failed = errors.Join(failed, err)
 	for _, obj := range sets {
 		objects = append(objects, typed(obj, "apps/v1", "ReplicaSet"))
 	}
-	for _, obj := range found {
+	for _, obj := range d.pods {
 		objects = append(objects, typed(obj, "v1", "Pod"))
 	}
 	if len(objects) == 0 {
@@ -85,7 +93,7 @@ func (c *Cluster) live(ctx context.Context, run Run, runDir string, found []*cor
 	}
 	text, err := YAML(objects)
 	if err == nil {
-		err = durable.WriteFile(filepath.Join(runDir, FileLive), []byte(c.Redaction.Text(string(text))))
+		err = durable.WriteFile(filepath.Join(d.dir, FileLive), []byte(d.cluster.Redaction.Text(string(text))))
 	}
 	return errors.Join(failed, err)
 }
@@ -113,13 +121,13 @@ type event struct {
 }
 
 // events writes those about the pods, and about what owns them.
-func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod) error {
-	if len(found) == 0 {
+func (d *diagnostics) events(ctx context.Context) error {
+	if len(d.pods) == 0 {
 		return nil
 	}
 	var lines []event
-	for _, name := range named(found) {
-		list, err := c.eventsOf(ctx, name)
+	for _, name := range named(d.pods) {
+		list, err := d.cluster.eventsOf(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -138,7 +146,7 @@ func (c *Cluster) events(ctx context.Context, runDir string, found []*corev1.Pod
 		}
 		b.Write(append(text, '\n'))
 	}
-	return durable.WriteFile(filepath.Join(runDir, FileEvents), []byte(c.Redaction.Text(b.String())))
+	return durable.WriteFile(filepath.Join(d.dir, FileEvents), []byte(d.cluster.Redaction.Text(b.String())))
 }
 
 // named are the names of the first pods, their ReplicaSets and their Deployment, each once.
@@ -190,15 +198,15 @@ func last(e *corev1.Event) time.Time {
 }
 
 // logs writes the log of every container of the pod, and of the one before where it was restarted.
-func (c *Cluster) logs(ctx context.Context, runDir string, pod *corev1.Pod) error {
+func (d *diagnostics) logs(ctx context.Context, pod *corev1.Pod) error {
 	var all error
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		base := filepath.Join(runDir, DirLogs, pod.Name+"."+status.Name)
+		base := filepath.Join(d.dir, DirLogs, pod.Name+"."+status.Name)
 		if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
-			all = errors.Join(all, c.log(ctx, pod.Name, status.Name, false, base+".log"))
+			all = errors.Join(all, d.log(ctx, pod.Name, status.Name, false, base+".log"))
 		}
 		if status.RestartCount > 0 {
-			all = errors.Join(all, c.log(ctx, pod.Name, status.Name, true, base+".previous.log"))
+			all = errors.Join(all, d.log(ctx, pod.Name, status.Name, true, base+".previous.log"))
 		}
 	}
 	return all
@@ -206,20 +214,20 @@ func (c *Cluster) logs(ctx context.Context, runDir string, pod *corev1.Pod) erro
 
 // engineLog writes the log of the first engine where that of a process would lie. Of one that was restarted since it
 // was ready it is the log before, which says why.
-func (c *Cluster) engineLog(ctx context.Context, runDir string, found []*corev1.Pod, before Restarts) error {
-	for _, pod := range found {
+func (d *diagnostics) engineLog(ctx context.Context, before Restarts) error {
+	for _, pod := range d.pods {
 		for _, status := range pod.Status.ContainerStatuses {
 			if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
 				previous := status.RestartCount > before[pod.Name+"/"+status.Name]
-				return c.log(ctx, pod.Name, status.Name, previous, filepath.Join(runDir, contract.FileEngineLog))
+				return d.log(ctx, pod.Name, status.Name, previous, filepath.Join(d.dir, contract.FileEngineLog))
 			}
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) log(ctx context.Context, pod, container string, previous bool, path string) error {
-	stream, err := c.openLog(ctx, pod, container, previous, maxLines)
+func (d *diagnostics) log(ctx context.Context, pod, container string, previous bool, path string) error {
+	stream, err := d.cluster.openLog(ctx, pod, container, previous, maxLines)
 	if err != nil {
 		return err
 	}
@@ -229,7 +237,7 @@ func (c *Cluster) log(ctx context.Context, pod, container string, previous bool,
 		return fmt.Errorf("keeping the log of pod %q: %w", pod, err)
 	}
 	defer f.Discard()
-	err = c.redacted(f, io.LimitReader(stream, maxLog))
+	err = d.cluster.redacted(f, io.LimitReader(stream, maxLog))
 	return errors.Join(err, f.Commit()) // the beginning of a log is better than none
 }
 

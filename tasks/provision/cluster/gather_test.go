@@ -21,13 +21,13 @@ func TestEventsOfARunAreThoseOfItsObjects(t *testing.T) {
 			corev1.Event{Reason: "Seen", InvolvedObject: corev1.ObjectReference{Kind: "Any", Name: name}})
 	}
 	var pod corev1.Pod
-	if err := json.Unmarshal(
-		[]byte(
-			`{"metadata":{"name":"x-sim-5f-1","labels":{"pod-template-hash":"5f"},"ownerReferences":[{"kind":"ReplicaSet",`+
-				`"name":"x-sim-5f"}]}}`), &pod); err != nil {
+	text := []byte(`{"metadata":{"name":"x-sim-5f-1","labels":{"pod-template-hash":"5f"},` +
+		`"ownerReferences":[{"kind":"ReplicaSet","name":"x-sim-5f"}]}}`)
+	if err := json.Unmarshal(text, &pod); err != nil {
 		t.Fatal(err)
 	}
-	if err := connect(t, server).events(t.Context(), dir, []*corev1.Pod{&pod}); err != nil {
+	d := diagnostics{cluster: connect(t, server), dir: dir, pods: []*corev1.Pod{&pod}}
+	if err := d.events(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, FileEvents))

@@ -58,12 +58,13 @@ const (
 )
 
 // job is suspended: it starts once all that it needs lies beside it, which goes with it.
-func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
+func (l *launch) job() *batchv1.Job {
+	w := &l.work
 	yes, no := true, false
 	once, never := int32(1), int32(0)
 	kept, deadline, tolerance := int32(jobKept.Seconds()), int64(w.Deadline.Seconds()), grace
 	pod := corev1.PodSpec{
-		Containers: []corev1.Container{w.task(run), w.server(ContainerFiles, "--linger="+linger.String())},
+		Containers: []corev1.Container{w.task(l.run), w.server(ContainerFiles, "--linger="+linger.String())},
 		Volumes:    w.volumes(), RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &tolerance,
 		ServiceAccountName: contract.AccountLoad, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		NodeSelector: w.Nodes, HostAliases: aliases(w.Hosts), Affinity: w.near(),
@@ -73,7 +74,7 @@ func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
 	if w.Receive {
 		pod.InitContainers = []corev1.Container{w.server(ContainerReceive, "--receive")}
 	}
-	meta := c.beside(plan, run, w)
+	meta := l.meta()
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
@@ -84,11 +85,12 @@ func (c *Cluster) job(plan *runplan.RunPlan, run Run, w Work) *batchv1.Job {
 	}
 }
 
-// beside names and labels what is made for w.
-func (c *Cluster) beside(plan *runplan.RunPlan, run Run, w Work) metav1.ObjectMeta {
-	l := run.labels(plan, runplan.Release(plan, run.ID))
-	l[contract.LabelRole], l[contract.LabelJob], l["app.kubernetes.io/component"] = w.Role, w.Name, w.Role
-	return metav1.ObjectMeta{Name: w.Name, Namespace: c.Namespace, Labels: l}
+// meta names and labels what is made for the Job, and itself.
+func (l *launch) meta() metav1.ObjectMeta {
+	labels, w := l.run.labels(l.plan, runplan.Release(l.plan, l.run.ID)), &l.work
+	labels[contract.LabelRole], labels[contract.LabelJob] = w.Role, w.Name
+	labels["app.kubernetes.io/component"] = w.Role
+	return metav1.ObjectMeta{Name: w.Name, Namespace: l.cluster.Namespace, Labels: labels}
 }
 
 // task is the container of the task itself: the image and the arguments of its step on the hub.

@@ -37,13 +37,14 @@ func (c *Cluster) Launch(ctx context.Context, plan *runplan.RunPlan, run Run, w 
 	if apiKey != "" {
 		w.APIKey = runplan.SecretKey{Name: w.Name, Key: keyAPIKey}
 	}
-	job, err := c.jobOf(ctx, plan, run, w)
+	l := launch{cluster: c, plan: plan, run: run, work: w}
+	job, err := l.create(ctx)
 	if err != nil {
 		return Launched{}, err
 	}
 	found := job.Spec.Suspend == nil || !*job.Spec.Suspend
 	if !found {
-		if err := c.start(ctx, plan, run, w, job, apiKey); err != nil {
+		if err := l.start(ctx, job, apiKey); err != nil {
 			return Launched{}, err
 		}
 	}
@@ -54,10 +55,18 @@ func (c *Cluster) Launch(ctx context.Context, plan *runplan.RunPlan, run Run, w 
 	return Launched{Token: string(secret.Data[keyToken]), Found: found}, nil
 }
 
-// jobOf returns the Job as it is there, after making it where it is not.
-func (c *Cluster) jobOf(ctx context.Context, plan *runplan.RunPlan, run Run, w Work) (*batchv1.Job, error) {
-	job := &batchv1.Job{}
-	err := c.batch.Post().Namespace(c.Namespace).Resource(string(jobs)).Body(c.job(plan, run, w)).Do(ctx).Into(job)
+// launch is a Job that is to start.
+type launch struct {
+	cluster *Cluster
+	plan    *runplan.RunPlan
+	run     Run
+	work    Work
+}
+
+// create returns the Job as it is there, after making it where it is not.
+func (l *launch) create(ctx context.Context) (*batchv1.Job, error) {
+	c, w, job := l.cluster, &l.work, &batchv1.Job{}
+	err := c.batch.Post().Namespace(c.Namespace).Resource(string(jobs)).Body(l.job()).Do(ctx).Into(job)
 	if apierrors.IsAlreadyExists(err) {
 		err = c.batch.Get().Namespace(c.Namespace).Resource(string(jobs)).Name(w.Name).Do(ctx).Into(job)
 	}
@@ -66,20 +75,19 @@ func (c *Cluster) jobOf(ctx context.Context, plan *runplan.RunPlan, run Run, w W
 		return nil, fmt.Errorf("creating job %q in namespace %q: %w", w.Name, c.Namespace, err)
 	case job.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("creating job %q in namespace %q: %w", w.Name, c.Namespace, ErrEnding)
-	case job.Labels[contract.LabelRun] != run.ID || job.Labels[contract.LabelHub] != run.Hub:
+	case job.Labels[contract.LabelRun] != l.run.ID || job.Labels[contract.LabelHub] != l.run.Hub:
 		return nil, fmt.Errorf("creating job %q in namespace %q: the name is taken; remove that job", w.Name, c.Namespace)
 	}
 	return job, nil
 }
 
 // start puts beside the Job what it needs, owned by it, and lets it start.
-func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w Work, job *batchv1.Job,
-	apiKey string) error {
-	yes := true
-	meta := c.beside(plan, run, w)
+func (l *launch) start(ctx context.Context, job *batchv1.Job, apiKey string) error {
+	c, w, yes := l.cluster, &l.work, true
+	meta := l.meta()
 	meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job.Name, UID: job.UID,
 		Controller: &yes}}
-	cm, err := planMap(plan, meta)
+	cm, err := planMap(l.plan, meta)
 	if err != nil {
 		return err
 	}
@@ -92,7 +100,7 @@ func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w W
 		name, key, _ := strings.Cut(item.Path, "/")
 		secret.Data[item.Key] = []byte(w.Secrets[runplan.SecretKey{Name: name, Key: key}])
 	}
-	if err := errors.Join(c.put(ctx, configMaps, cm), c.put(ctx, secrets, secret)); err != nil {
+	if err := errors.Join(l.put(ctx, configMaps, cm), l.put(ctx, secrets, secret)); err != nil {
 		return err
 	}
 	err = c.batch.Patch(types.MergePatchType).Namespace(c.Namespace).Resource(string(jobs)).Name(w.Name).
@@ -104,7 +112,8 @@ func (c *Cluster) start(ctx context.Context, plan *runplan.RunPlan, run Run, w W
 }
 
 // put makes obj, which an earlier try may have made.
-func (c *Cluster) put(ctx context.Context, r plural, obj runtime.Object) error {
+func (l *launch) put(ctx context.Context, r plural, obj runtime.Object) error {
+	c := l.cluster
 	err := c.client(r).Post().Namespace(c.Namespace).Resource(string(r)).Body(obj).Do(ctx).Error()
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating %s %q in namespace %q: %w", r, nameOf(obj), c.Namespace, err)
