@@ -60,7 +60,6 @@ type element struct {
 	Many    []int          `json:"many"`
 	Any     any            `json:"any"`
 	Free    Free           `json:"free"`
-	hidden  int
 }
 
 type elementIn struct {
