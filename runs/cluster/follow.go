@@ -21,9 +21,9 @@ import (
 
 // Observer hears of runs that are followed. Its methods are called one at a time.
 type Observer interface {
-	Changed(s Status)                                  // something about a run is new
-	Progress(run, task string, p report.Progress)      // a load-gen has said how far it is
-	Trouble(err error)                                 // the cluster does not answer; nil: it does again
+	Changed(s Status)                                      // something about a run is new
+	Progress(run, task string, p report.Progress)          // a load-gen has said how far it is
+	Trouble(err error)                                     // the cluster does not answer; nil: it does again
 	StepStarted(run, task, taskRun, pod, container string) // a step runs: its log can be read
 }
 

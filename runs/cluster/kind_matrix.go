@@ -31,7 +31,7 @@ func (k MatrixKind) Find(ctx context.Context, name string) (runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.FindMatrix(ctx, name, namespaces...)
+	m, err := c.Matrices().Find(ctx, name, namespaces...)
 	if err != nil || m == nil {
 		return nil, &runs.NotFoundError{Name: name}
 	}
@@ -44,7 +44,7 @@ func (k MatrixKind) FindLeft(ctx context.Context, name string) (runs.Run, error)
 	if err != nil || !c.Orphaned(ctx, time.Now()) {
 		return nil, &runs.NotFoundError{Name: name}
 	}
-	m, err := c.FindLeftMatrix(ctx, name, namespaces...)
+	m, err := c.Matrices().FindLeft(ctx, name, namespaces...)
 	if err != nil || m == nil {
 		return nil, &runs.NotFoundError{Name: name}
 	}
@@ -57,7 +57,7 @@ func (k MatrixKind) List(ctx context.Context, _ bool) ([]runs.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := inNamespaces(namespaces, func(n string) ([]Matrix, error) { return c.Matrices(ctx, n) })
+	found, _, err := inNamespaces(namespaces, func(n string) ([]Matrix, error) { return c.Matrices().List(ctx, n) })
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (f *foundMatrix) Status(context.Context) (runs.View, error) {
 
 // Follow shows the matrix until it ends, and what came out.
 func (f *foundMatrix) Follow(ctx context.Context, on runs.Console) (int, error) {
-	return f.c.followMatrix(ctx, on, f.matrix)
+	return f.c.Matrices().followToEnd(ctx, on, f.matrix)
 }
 
 // Logs are those of one run.
@@ -134,7 +134,7 @@ func (f *foundMatrix) Logs(context.Context, runs.Console, runs.LogOptions) error
 
 // Cancel asks for the end of all its runs.
 func (f *foundMatrix) Cancel(ctx context.Context, force bool) (string, error) {
-	met, err := f.c.CancelMatrix(ctx, f.matrix, force, time.Now())
+	met, err := f.c.Matrices().Cancel(ctx, f.matrix, force, time.Now())
 	name := f.matrix.Name()
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func (f *foundMatrix) Cancel(ctx context.Context, force bool) (string, error) {
 
 // Rerun makes a new matrix of its points.
 func (f *foundMatrix) Rerun(ctx context.Context, on runs.Console, o runs.RerunOptions) (int, error) {
-	m, err := f.c.AgainMatrix(ctx, f.matrix, o.Failed, f.access.NewName)
+	m, err := f.c.Matrices().Again(ctx, f.matrix, o.Failed, f.access.NewName)
 	if errors.Is(err, ErrNothing) {
 		fmt.Fprintf(on.Err, "%v\n", err)
 		return contract.ExitPass, nil
@@ -164,7 +164,7 @@ func (f *foundMatrix) Rerun(ctx context.Context, on runs.Console, o runs.RerunOp
 	if !o.Follow {
 		return contract.ExitPass, nil
 	}
-	return f.c.followMatrix(ctx, on, m)
+	return f.c.Matrices().followToEnd(ctx, on, m)
 }
 
 // Delete removes the matrix with all its runs.
@@ -177,10 +177,10 @@ func (f *foundMatrix) Delete(ctx context.Context, on runs.Console, o runs.Delete
 	held := func(why string) { fmt.Fprintf(on.Err, "waiting for %s: %s\n", name, why) }
 	var err error
 	if o.Force && f.c.Orphaned(ctx, time.Now()) {
-		err = f.c.DeleteOrphanMatrix(ctx, f.matrix, func(r *Run) error { return f.c.deleteRun(ctx, on, r, o.Force) },
+		err = f.c.Matrices().DeleteOrphan(ctx, f.matrix, func(r *Run) error { return f.c.deleteRun(ctx, on, r, o.Force) },
 			held)
 	} else {
-		err = f.c.DeleteMatrix(ctx, f.matrix, o.Force, held)
+		err = f.c.Matrices().Delete(ctx, f.matrix, o.Force, held)
 	}
 	if ctx.Err() != nil {
 		return step.Exit(contract.ExitInterrupted, fmt.Errorf("deleting %s: interrupted; its deletion continues", name))
@@ -194,7 +194,7 @@ func (f *foundMatrix) Delete(ctx context.Context, on runs.Console, o runs.Delete
 // Results are the summaries of its runs, at any time.
 func (f *foundMatrix) Results(ctx context.Context, _ runs.Console) (runs.Results, error) {
 	name := f.matrix.Name()
-	briefs, err := f.c.Briefs(ctx, f.matrix)
+	briefs, err := f.c.Matrices().Briefs(ctx, f.matrix)
 	if err != nil {
 		return runs.Results{}, err
 	}
@@ -212,7 +212,7 @@ func (f *foundMatrix) Results(ctx context.Context, _ runs.Console) (runs.Results
 
 // Fetch brings the results of all runs that have any. One whose results cannot be had keeps nobody from the others.
 func (f *foundMatrix) Fetch(ctx context.Context, on runs.Console, o runs.FetchOptions) error {
-	all, err := f.c.RunsOf(ctx, f.matrix)
+	all, err := f.c.Matrices().Runs(ctx, f.matrix)
 	if err != nil {
 		return err
 	}

@@ -27,16 +27,22 @@ type Matrix struct {
 	Custom *tektonv1beta1.CustomRun // nil before Tekton has made it
 }
 
+// Matrices are those of a cluster.
+type Matrices struct{ c *Cluster }
+
+// Matrices returns what is done with matrices.
+func (c *Cluster) Matrices() Matrices { return Matrices{c} }
+
 // matrices selects parents, and their CustomRuns, which inherit the label.
 const matrices = contract.LabelRole + "=" + contract.RoleMatrix
 
-// Matrices returns every matrix in namespace, newest first; in all namespaces where it is "".
-func (c *Cluster) Matrices(ctx context.Context, namespace string) ([]Matrix, error) {
-	parents, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, ""), kube.Labels(matrices))
+// List returns every matrix in namespace, newest first; in all namespaces where it is "".
+func (ms Matrices) List(ctx context.Context, namespace string) ([]Matrix, error) {
+	parents, err := kube.List[tektonv1.PipelineRun](ctx, ms.c.api, pipelineRuns(namespace, ""), kube.Labels(matrices))
 	if err != nil || len(parents) == 0 {
 		return nil, wrap("listing matrices", err)
 	}
-	customs, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(namespace, ""), kube.Labels(matrices))
+	customs, err := kube.List[tektonv1beta1.CustomRun](ctx, ms.c.api, kube.CustomRuns(namespace, ""), kube.Labels(matrices))
 	// who may not look, or where nothing serves CustomRuns, sees what Tekton says of the parent
 	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("listing matrices: %w", err)
@@ -60,12 +66,12 @@ func owns(pr *tektonv1.PipelineRun, cr *tektonv1beta1.CustomRun) bool {
 	return slices.ContainsFunc(cr.OwnerReferences, func(o ownerReference) bool { return o.UID == pr.UID })
 }
 
-// FindMatrix returns the matrix of a name, or of an unambiguous start of one, in one of namespaces; nil where there is
+// Find returns the matrix of a name, or of an unambiguous start of one, in one of namespaces; nil where there is
 // none. "" stands for all namespaces. Where those may not be listed it goes on with the next.
-func (c *Cluster) FindMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
+func (ms Matrices) Find(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {
-		all, err := c.Matrices(ctx, namespace)
+		all, err := ms.List(ctx, namespace)
 		switch {
 		case apierrors.IsForbidden(err):
 			denied = errors.Join(denied, err)

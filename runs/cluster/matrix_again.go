@@ -19,7 +19,7 @@ import (
 type Points struct{ *shard.Points }
 
 // Points reads the points of a matrix.
-func (c *Cluster) Points(ctx context.Context, m *Matrix) (*Points, error) {
+func (ms Matrices) Points(ctx context.Context, m *Matrix) (*Points, error) {
 	n, err := strconv.Atoi(m.param(contract.ParamPieces))
 	root := m.param(contract.ParamPlans)
 	if err != nil || len(root) != 64 {
@@ -27,7 +27,7 @@ func (c *Cluster) Points(ctx context.Context, m *Matrix) (*Points, error) {
 	}
 	var pieces []shard.Piece
 	for i := range n {
-		cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(m.Namespace(), contract.PlansConfigMap(root, i)))
+		cm, err := kube.Get[corev1.ConfigMap](ctx, ms.c.api, configMaps(m.Namespace(), contract.PlansConfigMap(root, i)))
 		if err != nil {
 			return nil, fmt.Errorf("reading the points of matrix %s: %w", m.Name(), err)
 		}
@@ -47,11 +47,11 @@ func (c *Cluster) Points(ctx context.Context, m *Matrix) (*Points, error) {
 // ErrNothing is a matrix of which nothing is to be run again.
 var ErrNothing = errors.New("none of its points has failed")
 
-// AgainMatrix makes a new matrix of the points of another one; failed takes only those that have not come to a good
+// Again makes a new matrix of the points of another one; failed takes only those that have not come to a good
 // end. name names it.
-func (c *Cluster) AgainMatrix(ctx context.Context, m *Matrix, failed bool,
+func (ms Matrices) Again(ctx context.Context, m *Matrix, failed bool,
 	name func(base string) string) (*Matrix, error) {
-	points, err := c.Points(ctx, m)
+	points, err := ms.Points(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +75,11 @@ func (c *Cluster) AgainMatrix(ctx context.Context, m *Matrix, failed bool,
 	base := base(m.Name())
 	objects.Parent.GenerateName, objects.Parent.Name = "", name(base[:min(len(base), longestMatrix)])
 	for _, dry := range []bool{true, false} {
-		if err := c.makeMatrix(ctx, objects, Submission{}, dry); err != nil {
+		if err := ms.create(ctx, objects, Submission{}, dry); err != nil {
 			return nil, err
 		}
 	}
-	return c.startMatrix(ctx, objects, Submission{})
+	return ms.start(ctx, objects, Submission{})
 }
 
 // Failed is how many points of a matrix a run of what failed would have.

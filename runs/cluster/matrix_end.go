@@ -15,10 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// CancelMatrix asks for the end of a matrix. Its mark comes with the same change: from then on no run of it is made or
+// Cancel asks for the end of a matrix. Its mark comes with the same change: from then on no run of it is made or
 // let start. Tekton tells the controller, which ends the runs: first those that wait. With force none of their tasks
 // runs any more.
-func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now time.Time) (Ended, error) {
+func (ms Matrices) Cancel(ctx context.Context, m *Matrix, force bool, now time.Time) (Ended, error) {
 	pr := &m.Parent
 	for {
 		settled := pr.IsDone() && (m.Custom == nil || m.Custom.IsDone())
@@ -38,19 +38,19 @@ func (c *Cluster) CancelMatrix(ctx context.Context, m *Matrix, force bool, now t
 		default:
 			change["spec"] = map[string]any{"status": tektonv1.PipelineRunSpecStatusCancelledRunFinally}
 		}
-		err := c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{})
+		err := ms.c.api.Merge(ctx, pipelineRuns(pr.Namespace, pr.Name), change, kube.Write{})
 		if !apierrors.IsConflict(err) {
 			return WasAlive, wrap("cancelling matrix "+m.Name(), err)
 		}
-		if pr, err = kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+		if pr, err = kube.Get[tektonv1.PipelineRun](ctx, ms.c.api, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
 			return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
 		}
 	}
 }
 
-// DeleteMatrix deletes a matrix with all its runs, and waits until it is gone: its controller holds it until nothing of
+// Delete deletes a matrix with all its runs, and waits until it is gone: its controller holds it until nothing of
 // any run is left on a target. One that has not ended is refused with ErrAlive unless force.
-func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held func(why string)) error {
+func (ms Matrices) Delete(ctx context.Context, m *Matrix, force bool, held func(why string)) error {
 	status, err := m.Status()
 	if err != nil {
 		return err
@@ -58,22 +58,22 @@ func (c *Cluster) DeleteMatrix(ctx context.Context, m *Matrix, force bool, held 
 	if status.Alive && !force {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), ErrAlive)
 	}
-	if err := c.markMatrix(ctx, m); err != nil {
+	if err := ms.mark(ctx, m); err != nil {
 		return err
 	}
-	return c.matrixGone(ctx, m, func() {
+	return ms.awaitGone(ctx, m, func() {
 		held(fmt.Sprintf("%s keeps it until all objects of its runs on targets are deleted", contract.AccountController))
 	})
 }
 
-// DeleteOrphanMatrix deletes a matrix that no controller looks after: remove deletes one of its runs after another, and
+// DeleteOrphan deletes a matrix that no controller looks after: remove deletes one of its runs after another, and
 // then our finalizers are taken off its CustomRun and its parent. That takes the right to delete the namespace.
-func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func(*Run) error,
+func (ms Matrices) DeleteOrphan(ctx context.Context, m *Matrix, remove func(*Run) error,
 	held func(why string)) error {
-	if err := c.markMatrix(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
+	if err := ms.mark(ctx, m); err != nil { // first: a controller that comes back makes no more runs of it
 		return err
 	}
-	runs, err := c.RunsOf(ctx, m)
+	runs, err := ms.Runs(ctx, m)
 	if err != nil {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
 	}
@@ -84,26 +84,26 @@ func (c *Cluster) DeleteOrphanMatrix(ctx context.Context, m *Matrix, remove func
 	}
 	if m.Custom != nil {
 		at := kube.CustomRuns(m.Namespace(), m.Custom.Name)
-		if _, err := c.api.Delete(ctx, at, kube.Deletion{UID: m.Custom.UID}); err != nil {
+		if _, err := ms.c.api.Delete(ctx, at, kube.Deletion{UID: m.Custom.UID}); err != nil {
 			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
 		}
-		if err := c.letGo(ctx, at); err != nil {
+		if err := ms.c.letGo(ctx, at); err != nil {
 			return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 		}
 	}
-	if err := c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
+	if err := ms.c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
 		return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 	}
-	return c.matrixGone(ctx, m, func() { held("what belongs to it is being deleted") })
+	return ms.awaitGone(ctx, m, func() { held("what belongs to it is being deleted") })
 }
 
-// FindLeftMatrix returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds.
+// FindLeft returns what is left of a matrix whose parent was deleted: its CustomRun, which our finalizer holds.
 // It is nil where nothing is. Of the parent only its name is known.
-func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
+func (ms Matrices) FindLeft(ctx context.Context, name string, namespaces ...string) (*Matrix, error) {
 	var denied error
 	for _, namespace := range namespaces {
 		of := kube.Labels(matrices + "," + pipeline.PipelineRunLabelKey + "=" + name)
-		customs, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(namespace, ""), of)
+		customs, err := kube.List[tektonv1beta1.CustomRun](ctx, ms.c.api, kube.CustomRuns(namespace, ""), of)
 		switch {
 		case apierrors.IsForbidden(err):
 			denied = errors.Join(denied, err)
@@ -120,24 +120,24 @@ func (c *Cluster) FindLeftMatrix(ctx context.Context, name string, namespaces ..
 	return nil, denied
 }
 
-// markMatrix tells the API server to delete the parent of a matrix, and its summary.
-func (c *Cluster) markMatrix(ctx context.Context, m *Matrix) error {
-	_, err := c.api.Delete(ctx, pipelineRuns(m.Namespace(), m.Name()), kube.Deletion{UID: m.Parent.UID})
+// mark tells the API server to delete the parent of a matrix, and its summary.
+func (ms Matrices) mark(ctx context.Context, m *Matrix) error {
+	_, err := ms.c.api.Delete(ctx, pipelineRuns(m.Namespace(), m.Name()), kube.Deletion{UID: m.Parent.UID})
 	if err != nil {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
 	}
-	return wrap("deleting the summary of matrix "+m.Name(), c.deleteSummary(ctx, m.Namespace(), m.Name()))
+	return wrap("deleting the summary of matrix "+m.Name(), ms.c.deleteSummary(ctx, m.Namespace(), m.Name()))
 }
 
-// matrixGone waits until nothing of a matrix is left: its controller lets its CustomRun go last, and the cluster
+// awaitGone waits until nothing of a matrix is left: its controller lets its CustomRun go last, and the cluster
 // collects its runs after it.
-func (c *Cluster) matrixGone(ctx context.Context, m *Matrix, held func()) error {
+func (ms Matrices) awaitGone(ctx context.Context, m *Matrix, held func()) error {
 	var err error
 	if m.Custom != nil {
-		err = c.awaitGone(ctx, kube.CustomRuns(m.Namespace(), ""), kube.Named(m.Custom.Name), m.Custom.UID, held)
+		err = ms.c.awaitGone(ctx, kube.CustomRuns(m.Namespace(), ""), kube.Named(m.Custom.Name), m.Custom.UID, held)
 	}
 	runs := kube.Labels(contract.LabelMatrix + "=" + m.Name())
-	err = errors.Join(err, c.awaitGone(ctx, pipelineRuns(m.Namespace(), ""), runs, "", held))
+	err = errors.Join(err, ms.c.awaitGone(ctx, pipelineRuns(m.Namespace(), ""), runs, "", held))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion continues", m.Name(), err)
 	}

@@ -53,12 +53,12 @@ func codeOf(o state.Outcome) int {
 }
 
 // Briefs are the summaries of the runs of a matrix, by point, nil where there is none.
-func (c *Cluster) Briefs(ctx context.Context, m *Matrix) ([]*brief.Brief, error) {
+func (ms Matrices) Briefs(ctx context.Context, m *Matrix) ([]*brief.Brief, error) {
 	sel := results
 	if experiment := m.Parent.Labels[contract.LabelExperiment]; experiment != "" {
 		sel += "," + contract.LabelExperiment + "=" + experiment
 	}
-	maps, err := kube.List[corev1.ConfigMap](ctx, c.api, configMaps(m.Namespace(), ""), kube.Labels(sel))
+	maps, err := kube.List[corev1.ConfigMap](ctx, ms.c.api, configMaps(m.Namespace(), ""), kube.Labels(sel))
 	if err != nil {
 		return nil, fmt.Errorf("reading the summaries of matrix %s: %w", m.Name(), err)
 	}

@@ -37,9 +37,9 @@ type RunLine struct {
 	Reason      string    // why it waits, or what its end waits for
 }
 
-// FollowMatrix tells show of every change of a matrix until it has ended, and returns how. trouble hears of
+// Follow tells show of every change of a matrix until it has ended, and returns how. trouble hears of
 // interruptions, and nil when they are over. When ctx ends before, the matrix goes on.
-func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixView),
+func (ms Matrices) Follow(ctx context.Context, m *Matrix, show func(MatrixView),
 	trouble func(error)) (*Matrix, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -50,15 +50,15 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 	runs, troubles, failed := make(chan []*partial), make(chan error), make(chan error, 3)
 	at := pipelineRuns(m.Namespace(), "")
 	watching.Go(func() {
-		failed <- kube.Follow(ctx, c.api, at, kube.Named(m.Name()), send(ctx, parents), send(ctx, troubles))
+		failed <- kube.Follow(ctx, ms.c.api, at, kube.Named(m.Name()), send(ctx, parents), send(ctx, troubles))
 	})
 	watching.Go(func() {
 		sel := customsOf(m.Name())
-		failed <- kube.Follow(ctx, c.api, kube.CustomRuns(m.Namespace(), ""), sel, send(ctx, customs), nil)
+		failed <- kube.Follow(ctx, ms.c.api, kube.CustomRuns(m.Namespace(), ""), sel, send(ctx, customs), nil)
 	})
 	watching.Go(func() {
 		sel := kube.Labels(contract.LabelMatrix + "=" + m.Name())
-		failed <- kube.Follow(ctx, c.api, at, sel, send(ctx, runs), nil)
+		failed <- kube.Follow(ctx, ms.c.api, at, sel, send(ctx, runs), nil)
 	})
 	for {
 		select {
@@ -82,7 +82,7 @@ func (c *Cluster) FollowMatrix(ctx context.Context, m *Matrix, show func(MatrixV
 		if err != nil {
 			return &f.m, err
 		}
-		view.Cluster = c.Name
+		view.Cluster = ms.c.Name
 		show(view)
 		if f.listed && !view.Alive {
 			return &f.m, nil

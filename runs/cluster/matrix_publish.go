@@ -27,22 +27,22 @@ const (
 // longestPage is how much of a ConfigMap a page may take; one over thousands of points is made anew where it is wanted.
 const longestPage = 600 << 10
 
-// MatrixOf reads a matrix whose name is known.
-func (c *Cluster) MatrixOf(ctx context.Context, namespace, name string) (*Matrix, error) {
-	pr, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(namespace, name))
+// Get reads a matrix whose name is known.
+func (ms Matrices) Get(ctx context.Context, namespace, name string) (*Matrix, error) {
+	pr, err := kube.Get[tektonv1.PipelineRun](ctx, ms.c.api, pipelineRuns(namespace, name))
 	if err != nil {
 		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
 	}
 	m := &Matrix{Parent: *pr}
-	if m.Custom, err = c.customOf(ctx, pr); err != nil {
+	if m.Custom, err = ms.customOf(ctx, pr); err != nil {
 		return nil, fmt.Errorf("reading matrix %s: %w", name, err)
 	}
 	return m, nil
 }
 
 // customOf is the CustomRun of a matrix, nil before Tekton has made it.
-func (c *Cluster) customOf(ctx context.Context, parent *tektonv1.PipelineRun) (*tektonv1beta1.CustomRun, error) {
-	all, err := kube.List[tektonv1beta1.CustomRun](ctx, c.api, kube.CustomRuns(parent.Namespace, ""),
+func (ms Matrices) customOf(ctx context.Context, parent *tektonv1.PipelineRun) (*tektonv1beta1.CustomRun, error) {
+	all, err := kube.List[tektonv1beta1.CustomRun](ctx, ms.c.api, kube.CustomRuns(parent.Namespace, ""),
 		customsOf(parent.Name))
 	for i := range all {
 		if owns(parent, &all[i]) {
@@ -57,9 +57,9 @@ func customsOf(parent string) kube.Selector {
 	return kube.Labels(pipeline.PipelineRunLabelKey + "=" + parent)
 }
 
-// PublishMatrix leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes
+// Publish leaves what a matrix came to beside it: a summary, and its page where that is small enough. It goes
 // with the parent.
-func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, html []byte) error {
+func (ms Matrices) Publish(ctx context.Context, m *Matrix, summary any, html []byte) error {
 	text, err := json.Marshal(summary)
 	if err != nil {
 		return fmt.Errorf("encoding the summary of matrix %s: %w", m.Name(), err)
@@ -85,13 +85,13 @@ func (c *Cluster) PublishMatrix(ctx context.Context, m *Matrix, summary any, htm
 	if len(html) > 0 && packed.Len() <= longestPage {
 		cm.BinaryData = map[string][]byte{keyPage: packed.Bytes()}
 	}
-	err = c.api.Apply(ctx, configMaps(cm.Namespace, cm.Name), cm, nil, kube.Write{Force: true})
+	err = ms.c.api.Apply(ctx, configMaps(cm.Namespace, cm.Name), cm, nil, kube.Write{Force: true})
 	return wrap("writing the summary of matrix "+m.Name(), err)
 }
 
-// MatrixResults reads what PublishMatrix has left.
-func (c *Cluster) MatrixResults(ctx context.Context, namespace, name string) (summary, html []byte, err error) {
-	cm, err := kube.Get[corev1.ConfigMap](ctx, c.api, configMaps(namespace, contract.ResultConfigMap(name)))
+// Results reads what Publish has left.
+func (ms Matrices) Results(ctx context.Context, namespace, name string) (summary, html []byte, err error) {
+	cm, err := kube.Get[corev1.ConfigMap](ctx, ms.c.api, configMaps(namespace, contract.ResultConfigMap(name)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the summary of matrix %s: %w", name, err)
 	}

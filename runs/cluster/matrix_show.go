@@ -14,9 +14,9 @@ import (
 	"bflow.dev/bflow/tasks/step"
 )
 
-// followMatrix shows a matrix until it ends, and exits as its runs did.
-func (c *Cluster) followMatrix(ctx context.Context, on runs.Console, m *Matrix) (int, error) {
-	ended, err := c.ShowMatrix(ctx, on, m)
+// followToEnd shows a matrix until it ends, and exits as its runs did.
+func (ms Matrices) followToEnd(ctx context.Context, on runs.Console, m *Matrix) (int, error) {
+	ended, err := ms.Show(ctx, on, m)
 	if name := m.Name(); ctx.Err() != nil {
 		return 0, step.Exit(contract.ExitInterrupted,
 			fmt.Errorf("following %s: interrupted; it continues; follow it again with bflow watch %s, or end it "+
@@ -25,25 +25,25 @@ func (c *Cluster) followMatrix(ctx context.Context, on runs.Console, m *Matrix) 
 	if err != nil {
 		return 0, err
 	}
-	return c.ConcludeMatrix(ctx, on, ended)
+	return ms.Conclude(ctx, on, ended)
 }
 
-// ShowMatrix shows a matrix until it ends, and returns how.
-func (c *Cluster) ShowMatrix(ctx context.Context, on runs.Console, m *Matrix) (*Matrix, error) {
+// Show shows a matrix until it ends, and returns how.
+func (ms Matrices) Show(ctx context.Context, on runs.Console, m *Matrix) (*Matrix, error) {
 	t := newLiveTable(on.Err, on.ErrScreen, on.Now)
 	defer t.close()
-	return c.FollowMatrix(ctx, m, t.show, func(err error) { t.say("%s", interruption(err)) })
+	return ms.Follow(ctx, m, t.show, func(err error) { t.say("%s", interruption(err)) })
 }
 
-// ConcludeMatrix says how a matrix ended, and returns the code that stands for all its runs.
-func (c *Cluster) ConcludeMatrix(ctx context.Context, on runs.Console, m *Matrix) (int, error) {
+// Conclude says how a matrix ended, and returns the code that stands for all its runs.
+func (ms Matrices) Conclude(ctx context.Context, on runs.Console, m *Matrix) (int, error) {
 	status, err := m.Status()
 	if err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	briefs, err := c.Briefs(ctx, m)
+	briefs, err := ms.Briefs(ctx, m)
 	if err != nil {
 		fmt.Fprintf(on.Err, "warning: %v\n", err)
 	}

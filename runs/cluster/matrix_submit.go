@@ -18,9 +18,9 @@ import (
 // later attempt.
 const longestMatrix = 32
 
-// SubmitMatrix makes plans one matrix, or finds the one that its parent has made before. The server checks everything
+// Submit makes plans one matrix, or finds the one that its parent has made before. The server checks everything
 // before anything is made: also the first run of each queue, as the controller will make it.
-func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, error) {
+func (ms Matrices) Submit(ctx context.Context, sub Submission) (*Matrix, error) {
 	objects, err := compile.Matrix(func(yield func(*runplan.RunPlan, error) bool) {
 		for _, p := range sub.Plans {
 			if !yield(p, nil) {
@@ -39,22 +39,22 @@ func (c *Cluster) SubmitMatrix(ctx context.Context, sub Submission) (*Matrix, er
 	if err != nil {
 		return nil, err
 	}
-	if err := c.ready(ctx, samples); err != nil {
+	if err := ms.c.ready(ctx, samples); err != nil {
 		return nil, err
 	}
-	if err := c.makeMatrix(ctx, objects, sub, true); err != nil {
+	if err := ms.create(ctx, objects, sub, true); err != nil {
 		return nil, err
 	}
 	for _, o := range samples {
-		err := c.check(ctx, o.PipelineRun)
+		err := ms.c.check(ctx, o.PipelineRun)
 		if err != nil && !sub.madeBefore(err) {
 			return nil, fmt.Errorf("checking the first run of queue %s: %w", o.PipelineRun.Labels[contract.LabelQueue], err)
 		}
 	}
-	if err := c.makeMatrix(ctx, objects, sub, false); err != nil {
+	if err := ms.create(ctx, objects, sub, false); err != nil {
 		return nil, err
 	}
-	return c.startMatrix(ctx, objects, sub)
+	return ms.start(ctx, objects, sub)
 }
 
 // samples are the objects of the first plan of each queue.
@@ -76,33 +76,33 @@ func (sub *Submission) samples(name string) ([]compile.Objects, error) {
 	return out, nil
 }
 
-// makeMatrix makes what the parent and its runs need.
-func (c *Cluster) makeMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
+// create makes what the parent and its runs need.
+func (ms Matrices) create(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
 	made := map[kube.At]bool{}
 	for _, secret := range sub.credentials(m) {
-		if err := c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
+		if err := ms.c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, t := range m.Tasks {
-		if err := c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
+		if err := ms.c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, p := range m.Pipelines {
-		if err := c.once(ctx, kube.Tekton("pipelines", p.Namespace, p.Name), p, dry, made); err != nil {
+		if err := ms.c.once(ctx, kube.Tekton("pipelines", p.Namespace, p.Name), p, dry, made); err != nil {
 			return err
 		}
 	}
 	for _, cm := range m.Plans {
-		if err := c.once(ctx, configMaps(cm.Namespace, cm.Name), cm, dry, made); err != nil {
+		if err := ms.c.once(ctx, configMaps(cm.Namespace, cm.Name), cm, dry, made); err != nil {
 			return err
 		}
 	}
 	if !dry {
 		return nil
 	}
-	err := c.check(ctx, m.Parent)
+	err := ms.c.check(ctx, m.Parent)
 	if sub.madeBefore(err) {
 		return nil
 	}
@@ -131,20 +131,20 @@ func (sub *Submission) credentials(m compile.MatrixObjects) []*corev1.Secret {
 	return sub.secrets(m.Parent, func(name string) bool { return named[name] })
 }
 
-// startMatrix makes the parent, and it an owner of what it needs.
-func (c *Cluster) startMatrix(ctx context.Context, m compile.MatrixObjects, sub Submission) (*Matrix, error) {
-	pr, err := c.begin(ctx, m.Parent, sub.Parent)
+// start makes the parent, and it an owner of what it needs.
+func (ms Matrices) start(ctx context.Context, m compile.MatrixObjects, sub Submission) (*Matrix, error) {
+	pr, err := ms.c.begin(ctx, m.Parent, sub.Parent)
 	if err != nil {
 		return nil, fmt.Errorf("submitting matrix %s: %w", m.Parent.Name, err)
 	}
 	for _, cm := range m.Plans {
-		c.own(ctx, pr, configMaps(pr.Namespace, cm.Name), cm)
+		ms.c.own(ctx, pr, configMaps(pr.Namespace, cm.Name), cm)
 	}
 	if sub.Parent != nil {
 		return &Matrix{Parent: *pr}, nil // its Secrets are its own: see start
 	}
 	for _, secret := range sub.credentials(m) {
-		c.own(ctx, pr, secrets(pr.Namespace, secret.Name), secret)
+		ms.c.own(ctx, pr, secrets(pr.Namespace, secret.Name), secret)
 	}
 	return &Matrix{Parent: *pr}, nil
 }

@@ -44,7 +44,7 @@ func makePlans(t *testing.T, n int) []*runplan.RunPlan {
 // submitMatrix makes a matrix of n points.
 func submitMatrix(t *testing.T, c *cluster.Cluster, n int) *cluster.Matrix {
 	t.Helper()
-	m, err := c.SubmitMatrix(t.Context(), submission(compile.Options{}, makePlans(t, n)...))
+	m, err := c.Matrices().Submit(t.Context(), submission(compile.Options{}, makePlans(t, n)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func ends(srv *apitest.Server, m *cluster.Matrix, reason string) {
 
 func find(t *testing.T, c *cluster.Cluster, name string) *cluster.Matrix {
 	t.Helper()
-	m, err := c.FindMatrix(t.Context(), name, "")
+	m, err := c.Matrices().Find(t.Context(), name, "")
 	if err != nil || m == nil {
 		t.Fatalf("matrix %s: %v, %v", name, m, err)
 	}
@@ -166,7 +166,7 @@ func TestMatricesAreListedWhereNothingServesTheirCustomRuns(t *testing.T) {
 		}
 		return 0, ""
 	})
-	all, err := c.Matrices(t.Context(), "")
+	all, err := c.Matrices().List(t.Context(), "")
 	if err != nil || len(all) != 1 || all[0].Name() != m.Name() {
 		t.Errorf("got %v, %v", all, err)
 	}
@@ -188,7 +188,7 @@ func TestTheExitCodeOfAMatrixIsThatOfItsRuns(t *testing.T) {
 			"data": map[string]any{brief.Key: string(text)}})
 	}
 	m = find(t, c, "demo-1")
-	briefs, err := c.Briefs(t.Context(), m)
+	briefs, err := c.Matrices().Briefs(t.Context(), m)
 	if err != nil || briefs[0] != nil || briefs[3] == nil {
 		t.Fatalf("%v, %v", briefs, err)
 	}
@@ -201,7 +201,7 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 3)
 	var seen []string
-	ended, err := c.FollowMatrix(eventually.Context(t), m, func(v cluster.MatrixView) {
+	ended, err := c.Matrices().Follow(eventually.Context(t), m, func(v cluster.MatrixView) {
 		var runs []string
 		for _, r := range v.Runs {
 			runs = append(runs, fmt.Sprintf("%d %s %s", r.Point, r.State, r.Reason))
@@ -241,7 +241,7 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 func TestAFollowedMatrixThatIsDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
-	_, err := c.FollowMatrix(eventually.Context(t), m, func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) },
+	_, err := c.Matrices().Follow(eventually.Context(t), m, func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) },
 		func(error) {})
 	wants(t, err, "following demo-1: the matrix was deleted")
 }
@@ -256,7 +256,7 @@ func TestCancelOfAMatrixMarksItInTheSameChange(t *testing.T) {
 			srv, c := newCluster(t)
 			m := submitMatrix(t, c, 2)
 			before := len(srv.Requests())
-			if met, err := c.CancelMatrix(t.Context(), m, row.force, time.Now()); err != nil || met != cluster.WasAlive {
+			if met, err := c.Matrices().Cancel(t.Context(), m, row.force, time.Now()); err != nil || met != cluster.WasAlive {
 				t.Fatalf("%s, %v", met, err)
 			}
 			if asked := len(srv.Requests()) - before; asked != 1 {
@@ -270,7 +270,7 @@ func TestCancelOfAMatrixMarksItInTheSameChange(t *testing.T) {
 			}
 			ends(srv, m, "Cancelled")
 			begins(srv, m, "2c", over)
-			if met, err := c.CancelMatrix(t.Context(), find(t, c, "demo-1"), row.force, time.Now()); err != nil ||
+			if met, err := c.Matrices().Cancel(t.Context(), find(t, c, "demo-1"), row.force, time.Now()); err != nil ||
 				met != cluster.WasOver {
 				t.Errorf("%s, %v", met, err)
 			}
@@ -284,11 +284,11 @@ func TestWhatFailedIsRunAgain(t *testing.T) {
 	begins(srv, m, "pFfcd", over)
 	ends(srv, m, "Failed")
 	name := func(base string) string { return base + "-again" }
-	again, err := c.AgainMatrix(t.Context(), find(t, c, "demo-1"), true, name)
+	again, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1"), true, name)
 	if err != nil || again.Points() != 3 || again.Name() != "demo-1-again" {
 		t.Fatalf("%+v, %v", again, err)
 	}
-	points, err := c.Points(t.Context(), again)
+	points, err := c.Matrices().Points(t.Context(), again)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,10 +298,10 @@ func TestWhatFailedIsRunAgain(t *testing.T) {
 		}
 	}
 	begins(srv, again, "3p", over)
-	if _, err := c.AgainMatrix(t.Context(), find(t, c, "demo-1-again"), true, name); !errors.Is(err, cluster.ErrNothing) {
+	if _, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), true, name); !errors.Is(err, cluster.ErrNothing) {
 		t.Errorf("got %v", err)
 	}
-	whole, err := c.AgainMatrix(t.Context(), find(t, c, "demo-1-again"), false, func(string) string { return "third" })
+	whole, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), false, func(string) string { return "third" })
 	if err != nil || whole.Points() != 3 {
 		t.Errorf("%v, %v", whole, err)
 	}
@@ -311,7 +311,7 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
 	begins(srv, m, "2p", over)
-	if err := c.DeleteMatrix(t.Context(), find(t, c, "demo-1"), false,
+	if err := c.Matrices().Delete(t.Context(), find(t, c, "demo-1"), false,
 		func(string) {}); !errors.Is(err, cluster.ErrAlive) {
 		t.Errorf("got %v", err)
 	}
@@ -319,7 +319,7 @@ func TestDeletingAMatrixWaitsForItsController(t *testing.T) {
 	srv.Put(runsAt+"/"+m.Child(0), map[string]any{"metadata": map[string]any{
 		"labels": map[string]any{contract.LabelMatrix: m.Name()}}})
 	held := false
-	err := c.DeleteMatrix(eventually.Context(t), find(t, c, "demo-1"), false, func(why string) {
+	err := c.Matrices().Delete(eventually.Context(t), find(t, c, "demo-1"), false, func(why string) {
 		held = strings.Contains(why, "all objects of its runs on targets are deleted")
 		srv.Remove(customsAt + "/demo-1-children")
 		srv.Remove(runsAt + "/" + m.Child(0))
@@ -353,11 +353,11 @@ func TestAMatrixGoesWithoutAController(t *testing.T) {
 		find func(srv *apitest.Server, c *cluster.Cluster, name string) (*cluster.Matrix, error)
 	}{
 		{"one that is there", func(_ *apitest.Server, c *cluster.Cluster, name string) (*cluster.Matrix, error) {
-			return c.FindMatrix(t.Context(), name, "")
+			return c.Matrices().Find(t.Context(), name, "")
 		}},
 		{"one whose parent was deleted", func(srv *apitest.Server, c *cluster.Cluster, name string) (*cluster.Matrix, error) {
 			srv.Remove(runsAt + "/" + name)
-			return c.FindLeftMatrix(t.Context(), name, "")
+			return c.Matrices().FindLeft(t.Context(), name, "")
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -368,7 +368,7 @@ func TestAMatrixGoesWithoutAController(t *testing.T) {
 				t.Fatalf("found %v, %v", m, err)
 			}
 			var order []string
-			err = c.DeleteOrphanMatrix(eventually.Context(t), m, func(r *cluster.Run) error {
+			err = c.Matrices().DeleteOrphan(eventually.Context(t), m, func(r *cluster.Run) error {
 				order = append(order, r.ID)
 				if srv.Get(customsAt+"/"+name+"-children") == nil {
 					t.Errorf("the matrix was let go before run %s", r.ID)
@@ -391,7 +391,7 @@ func TestAMatrixStaysWithARunThatDoes(t *testing.T) {
 	srv, c := newCluster(t)
 	name := orphanMatrix(t, srv, c).Name()
 	refused := errors.New("refused")
-	err := c.DeleteOrphanMatrix(t.Context(), find(t, c, name), func(*cluster.Run) error { return refused },
+	err := c.Matrices().DeleteOrphan(t.Context(), find(t, c, name), func(*cluster.Run) error { return refused },
 		func(string) {})
 	if !errors.Is(err, refused) || srv.Get(customsAt+"/"+name+"-children") == nil || len(srv.List(runsAt+"/")) != 3 {
 		t.Errorf("%v; left %q", err, srv.List(runsAt+"/"))

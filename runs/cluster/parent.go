@@ -194,12 +194,12 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 
 // cancelFound is CancelMatrix for a parent of which nothing else is known yet.
 func (c *Cluster) cancelFound(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
-	custom, err := c.customOf(ctx, &parent)
+	custom, err := c.Matrices().customOf(ctx, &parent)
 	m := &Matrix{Parent: parent, Custom: custom}
 	if err != nil {
 		return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
 	}
-	return c.CancelMatrix(ctx, m, false, time.Now())
+	return c.Matrices().Cancel(ctx, m, false, time.Now())
 }
 
 // Brief is what the last task of a run has left of it beside the run, nil where it left nothing.

@@ -38,9 +38,9 @@ func (c *Cluster) RunsAlone(ctx context.Context, namespace string) ([]Run, error
 	return c.runs(ctx, namespace, ours+",!"+contract.LabelMatrix)
 }
 
-// RunsOf are those of a matrix, as far as they have been made.
-func (c *Cluster) RunsOf(ctx context.Context, m *Matrix) ([]Run, error) {
-	return c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
+// Runs are those of a matrix, as far as they have been made.
+func (ms Matrices) Runs(ctx context.Context, m *Matrix) ([]Run, error) {
+	return ms.c.runs(ctx, m.Namespace(), ours+","+contract.LabelMatrix+"="+m.Name())
 }
 
 func (c *Cluster) runs(ctx context.Context, namespace, labels string) ([]Run, error) {

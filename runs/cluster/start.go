@@ -69,7 +69,7 @@ func (a *Access) submitMatrices(ctx context.Context, on runs.Console, plans []*r
 			alone = append(alone, group...)
 			continue
 		}
-		m, err := a.cluster.SubmitMatrix(ctx, Submission{Plans: group, Compile: o.Compile, Secrets: o.Secrets,
+		m, err := a.cluster.Matrices().Submit(ctx, Submission{Plans: group, Compile: o.Compile, Secrets: o.Secrets,
 			Name: a.NewName})
 		if err != nil {
 			return nil, made, err
@@ -99,7 +99,7 @@ func (a *Access) followAll(ctx context.Context, on runs.Console, matrices []*Mat
 ) (int, error) {
 	var codes []int
 	for _, m := range matrices {
-		code, err := a.cluster.followMatrix(ctx, on, m)
+		code, err := a.cluster.Matrices().followToEnd(ctx, on, m)
 		if err != nil {
 			return 0, err
 		}

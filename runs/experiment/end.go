@@ -44,7 +44,7 @@ func (t *task) conclude(ctx context.Context, ended map[string]cluster.Status) (i
 // concludeMatrices says how matrices ended, and returns the code of each and what became of their points.
 func (t *task) concludeMatrices(ctx context.Context) (codes []int, outcomes []state.Outcome, err error) {
 	for _, m := range t.matrices {
-		code, err := t.cluster.ConcludeMatrix(ctx, t.on, m)
+		code, err := t.cluster.Matrices().Conclude(ctx, t.on, m)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -174,7 +174,7 @@ func (t *task) make(ctx context.Context, sub cluster.Submission) error {
 			continue
 		}
 		sub.Plans = group
-		m, err := t.cluster.SubmitMatrix(ctx, sub)
+		m, err := t.cluster.Matrices().Submit(ctx, sub)
 		if err != nil {
 			return err
 		}

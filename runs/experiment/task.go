@@ -108,7 +108,7 @@ func (t *task) run(ctx context.Context) (int, error) {
 // follow shows matrices until they end, one after another, and then runs, of which it returns how they ended.
 func (t *task) follow(ctx context.Context) (map[string]cluster.Status, error) {
 	for i, m := range t.matrices {
-		ended, err := t.cluster.ShowMatrix(ctx, t.on, m)
+		ended, err := t.cluster.Matrices().Show(ctx, t.on, m)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func Aggregate(ctx context.Context, on runs.Console, access func() (*kube.Config
 	}
 	fmt.Fprintf(on.Err, "%s: %s: %s\n", a.matrix.Name(), a.summary.Verdict, a.summary.Counts)
 	return cluster.Retry(ctx, on, func(ctx context.Context) error {
-		return a.cluster.PublishMatrix(ctx, a.matrix, a.summary, a.html)
+		return a.cluster.Matrices().Publish(ctx, a.matrix, a.summary, a.html)
 	})
 }
 
@@ -115,11 +115,11 @@ type aggregate struct {
 }
 
 func (a *aggregate) read(ctx context.Context, c *cluster.Cluster, o Options) error {
-	m, err := c.MatrixOf(ctx, o.Namespace, o.Parent)
+	m, err := c.Matrices().Get(ctx, o.Namespace, o.Parent)
 	if err != nil {
 		return err
 	}
-	briefs, err := c.Briefs(ctx, m)
+	briefs, err := c.Matrices().Briefs(ctx, m)
 	if err != nil {
 		return err
 	}

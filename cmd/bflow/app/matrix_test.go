@@ -225,7 +225,7 @@ func TestTheTasksAroundAMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary, html, err := c.MatrixResults(t.Context(), "bench", l.name)
+	summary, html, err := c.Matrices().Results(t.Context(), "bench", l.name)
 	if err != nil {
 		t.Fatal(err)
 	}
