@@ -9,16 +9,16 @@ import (
 
 // namesFiles are the files that name others without package durable, each with its reason.
 var namesFiles = map[string]string{
-	"internal/durable/durable.go":       "it is the package",
-	"tasks/loadgen/record/column.go":    "scratch of one stage",
-	"tasks/loadgen/dataset/source.go":   "a copy among temporary files, of what is asked for again",
-	"tasks/loadgen/record/merge.go":     "scrapes of a shard, which are brought to disk with the folder",
-	"tasks/loadgen/files.go":            "attempt-<k>, which must be new; the moves into it bring it to disk",
-	"tasks/provision/remotetask/inputs.go":    "attempt-<k>, which must be new; the moves into it bring it to disk",
-	"tasks/loadgen/external/process.go": "inputs of a tool with modes of their own, and its secrets taken out in place",
-	"report/rows_io.go":                 "rows that a killed process had flushed are gone on with",
-	"report/imports/rows.go":            "rows on their way into an order, in a file without a name",
-	"report/tools/spill.go":             "requests of another tool on their way into a run, in a file without a name",
+	"internal/durable/durable.go":          "it is the package",
+	"tasks/loadgen/record/column.go":       "scratch of one stage",
+	"tasks/loadgen/dataset/source.go":      "a copy among temporary files, of what is asked for again",
+	"tasks/loadgen/record/merge.go":        "scrapes of a shard, which are brought to disk with the folder",
+	"tasks/loadgen/files.go":               "attempt-<k>, which must be new; the moves into it bring it to disk",
+	"tasks/provision/remotetask/inputs.go": "attempt-<k>, which must be new; the moves into it bring it to disk",
+	"tasks/loadgen/external/process.go":    "inputs of a tool with modes of their own, and its secrets taken out in place",
+	"report/rows_io.go":                    "rows that a killed process had flushed are gone on with",
+	"report/imports/rows.go":               "rows on their way into an order, in a file without a name",
+	"report/tools/spill.go":                "requests of another tool on their way into a run, in a file without a name",
 	"report/imports/write.go": "the folder of a run, which must be new; what is written below it " +
 		"brings it to disk",
 	"report/reporttest/run.go":          "made-up runs of tests",
