@@ -42,7 +42,8 @@ func (ms Matrices) List(ctx context.Context, namespace string) ([]Matrix, error)
 	if err != nil || len(parents) == 0 {
 		return nil, wrap("listing matrices", err)
 	}
-	customs, err := kube.List[tektonv1beta1.CustomRun](ctx, ms.c.api, kube.CustomRuns(namespace, ""), kube.Labels(matrices))
+	customs, err := kube.List[tektonv1beta1.CustomRun](ctx, ms.c.api, kube.CustomRuns(namespace, ""),
+		kube.Labels(matrices))
 	// who may not look, or where nothing serves CustomRuns, sees what Tekton says of the parent
 	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("listing matrices: %w", err)

@@ -241,7 +241,8 @@ func TestAMatrixIsFollowedToItsEnd(t *testing.T) {
 func TestAFollowedMatrixThatIsDeleted(t *testing.T) {
 	srv, c := newCluster(t)
 	m := submitMatrix(t, c, 2)
-	_, err := c.Matrices().Follow(eventually.Context(t), m, func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) },
+	_, err := c.Matrices().Follow(eventually.Context(t), m,
+		func(cluster.MatrixView) { srv.Remove(runsAt + "/" + m.Name()) },
 		func(error) {})
 	wants(t, err, "following demo-1: the matrix was deleted")
 }
@@ -298,10 +299,12 @@ func TestWhatFailedIsRunAgain(t *testing.T) {
 		}
 	}
 	begins(srv, again, "3p", over)
-	if _, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), true, name); !errors.Is(err, cluster.ErrNothing) {
+	if _, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), true,
+		name); !errors.Is(err, cluster.ErrNothing) {
 		t.Errorf("got %v", err)
 	}
-	whole, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), false, func(string) string { return "third" })
+	whole, err := c.Matrices().Again(t.Context(), find(t, c, "demo-1-again"), false,
+		func(string) string { return "third" })
 	if err != nil || whole.Points() != 3 {
 		t.Errorf("%v, %v", whole, err)
 	}

@@ -1,5 +1,5 @@
-// Package remotetask runs a task on a remote target, where the server under test runs: as a Job whose log, progress, exit
-// code and files are returned to the step that launched it, as if the task had run there.
+// Package remotetask runs a task on a remote target, where the server under test runs: as a Job whose log, progress,
+// exit code and files are returned to the step that launched it, as if the task had run there.
 //
 // The Job is named by run, attempt, task and measurement, so that a restarted launcher finds it again. The target may
 // be unreachable for a while (runplan.Outage). This package must not know what the task does or what its files mean,
