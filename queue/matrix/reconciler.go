@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"bflow.dev/bflow/queue/matrix/state"
-	"bflow.dev/bflow/queue/run"
 	"bflow.dev/bflow/queue/watch"
 
 	tektonv1 "github.com/tektoncd/pipeline/pkg/apis/pipeline/v1"
@@ -354,38 +353,6 @@ func (r *Reconciler) status(ctx context.Context, cr *tektonv1beta1.CustomRun, no
 		return fmt.Errorf("writing the state: %w", err)
 	}
 	return nil
-}
-
-// recorded are the runs whose end is written down: nobody needs them any more.
-func (m *matrix) recorded() []tektonv1.PipelineRun {
-	recorded, err := state.Decode(m.was.Outcomes, m.order.points)
-	if err != nil {
-		return nil
-	}
-	var out []tektonv1.PipelineRun
-	for i, c := range m.children {
-		if recorded[i].Ended() {
-			for _, pr := range c.attempts {
-				out = append(out, *pr)
-			}
-		}
-	}
-	slices.SortFunc(out, byName)
-	return out
-}
-
-// over says whether every point has come to its end, written down, and nothing of any run is left on a target.
-func (m *matrix) over() bool {
-	recorded, err := state.Decode(m.was.Outcomes, m.order.points)
-	if err != nil || slices.ContainsFunc(recorded, func(o state.Outcome) bool { return !o.Ended() }) {
-		return false
-	}
-	for _, c := range m.children {
-		if slices.ContainsFunc(c.attempts, run.Holding) {
-			return false
-		}
-	}
-	return true
 }
 
 // refuse ends a matrix of which nothing can be made.
