@@ -50,8 +50,8 @@ func TestNobodyElseSaysWhatBecomesOfARun(t *testing.T) {
 	l.must("cancel", run)
 	refused(`{"spec":{"status":null}}`, "stays cancelled")
 	refused(`{"metadata":{"annotations":{"bflow.dev/cancelling":null}}}`, "cannot be withdrawn")
-	l.waitForEnd(run, 20*time.Minute)
-	l.nothingLeft(run, beforeForce)
+	l.of(run).waitForEnd(20 * time.Minute)
+	l.of(run).nothingLeft(beforeForce)
 }
 
 // TestARunPastTheQueueDeploysNothing: without the mark of the compiler no rule of the API server holds it, and nobody
@@ -67,7 +67,7 @@ func TestARunPastTheQueueDeploysNothing(t *testing.T) {
 			t.Logf("removing %s: %v", run, err)
 		}
 	})
-	l.waitForEnd(run, 20*time.Minute)
+	l.of(run).waitForEnd(20 * time.Minute)
 	if status, reason := condition(l.run(run)); status != "False" {
 		t.Errorf("it is %s", reason)
 	}
@@ -79,7 +79,7 @@ func TestARunPastTheQueueDeploysNothing(t *testing.T) {
 	if !said {
 		t.Errorf("provision does not say why: %d tasks", len(tasks))
 	}
-	if left := l.ofRun(deployments, run); len(left) > 0 {
+	if left := l.of(run).objects(deployments); len(left) > 0 {
 		t.Errorf("%d Deployments", len(left))
 	}
 }

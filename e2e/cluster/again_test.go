@@ -23,11 +23,11 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 	l := newLab(t, alone)
 	run := l.submit(l.write("evicted.yaml", experiment(fourOfEight, "20s", "")))[0]
 	during("load-gen-0")(l, run)
-	l.stopQueue("HoldAndDrain")
-	t.Cleanup(func() { l.stopQueue("None") })
-	l.waitForEnd(run, 20*time.Minute)
-	l.nothingLeft(run, beforeForce)
-	l.stopQueue("None")
+	l.quota().stop("HoldAndDrain")
+	t.Cleanup(func() { l.quota().stop("None") })
+	l.of(run).waitForEnd(20 * time.Minute)
+	l.of(run).nothingLeft(beforeForce)
+	l.quota().stop("None")
 	again := run + "-a2"
 	l.await(10*time.Minute, again+" to be there", func() string {
 		_, err := l.get(pipelineRuns, again)
@@ -36,10 +36,10 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 		}
 		return ""
 	})
-	l.succeeded(again)
-	l.released(again)
-	l.nothingLeft(run, beforeForce)
-	if n := len(l.ofRun(pipelineRuns, run)); n != 2 {
+	l.of(again).succeeded()
+	l.of(again).released()
+	l.of(run).nothingLeft(beforeForce)
+	if n := len(l.of(run).objects(pipelineRuns)); n != 2 {
 		t.Errorf("%d attempts of %s, want 2", n, run)
 	}
 }
@@ -49,14 +49,14 @@ func TestAnEvictedRunStartsAgain(t *testing.T) {
 func TestWhatIsLeftIsDeleted(t *testing.T) {
 	l := newLab(t, alone)
 	run := l.submit(l.write("left.yaml", experiment(fourOfEight, "3s", "")))[0]
-	l.waitForTask(run, "load-gen-0")
-	l.scaleController(0)
-	t.Cleanup(func() { l.scaleController(1) })
-	l.waitForEnd(run, 20*time.Minute)
-	l.leave(run)
-	l.scaleController(1)
-	l.nothingLeft(run, beforeForce)
-	l.released(run)
+	l.of(run).waitForTask("load-gen-0")
+	l.controllers().scale(0)
+	t.Cleanup(func() { l.controllers().scale(1) })
+	l.of(run).waitForEnd(20 * time.Minute)
+	l.of(run).leavePod()
+	l.controllers().scale(1)
+	l.of(run).nothingLeft(beforeForce)
+	l.of(run).released()
 	for _, e := range l.list(events, "") {
 		name, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")
 		if reason, _, _ := unstructured.NestedString(e.Object, "reason"); name == run && reason == "DeletedLeftover" {
@@ -66,13 +66,13 @@ func TestWhatIsLeftIsDeleted(t *testing.T) {
 	t.Errorf("no event of %s tells that something was deleted", run)
 }
 
-// leave makes a pod that looks like one that provision has made for the run and that keeps running.
-func (l *lab) leave(run string) {
-	l.t.Helper()
+// leavePod makes a pod that looks like one that provision has made for the run and that keeps running.
+func (lr labRun) leavePod() {
+	lr.l.t.Helper()
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "left-", Namespace: namespace, Labels: map[string]string{
-			contract.LabelRun: run, contract.LabelRelease: "left", contract.LabelHub: l.hub(),
+			contract.LabelRun: lr.name, contract.LabelRelease: "left", contract.LabelHub: lr.l.hub(),
 		}},
 		Spec: corev1.PodSpec{
 			TerminationGracePeriodSeconds: new(int64(0)), AutomountServiceAccountToken: new(false),
@@ -87,21 +87,21 @@ func (l *lab) leave(run string) {
 	}
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
 	if err != nil {
-		l.t.Fatal(err)
+		lr.l.t.Fatal(err)
 	}
-	if _, err := l.api.Resource(pods).Namespace(namespace).Create(l.t.Context(),
+	if _, err := lr.l.api.Resource(pods).Namespace(namespace).Create(lr.l.t.Context(),
 		&unstructured.Unstructured{Object: tree}, metav1.CreateOptions{}); err != nil {
-		l.t.Fatal(err)
+		lr.l.t.Fatal(err)
 	}
 }
 
-func (l *lab) scaleController(replicas int) {
-	l.t.Helper()
+func (cs controllers) scale(replicas int) {
+	cs.l.t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	if _, err := l.api.Resource(deployments).Namespace(ourController.namespace).
-		Patch(context.WithoutCancel(l.t.Context()), "bflow-controller", types.MergePatchType, patch,
+	if _, err := cs.l.api.Resource(deployments).Namespace(ourController.namespace).
+		Patch(context.WithoutCancel(cs.l.t.Context()), "bflow-controller", types.MergePatchType, patch,
 			metav1.PatchOptions{}); err != nil {
-		l.t.Fatal(err)
+		cs.l.t.Fatal(err)
 	}
 }
 
@@ -115,12 +115,12 @@ func (l *lab) hub() string {
 	return string(system.GetUID())
 }
 
-// stopQueue sets the stop policy of the queue: None, Hold or HoldAndDrain.
-func (l *lab) stopQueue(policy string) {
-	l.t.Helper()
+// stop sets the stop policy of the queue: None, Hold or HoldAndDrain.
+func (q quota) stop(policy string) {
+	q.l.t.Helper()
 	patch := []byte(`{"spec":{"stopPolicy":"` + policy + `"}}`)
-	if _, err := l.api.Resource(clusterQueue).Patch(context.WithoutCancel(l.t.Context()), contract.TargetLocal,
+	if _, err := q.l.api.Resource(clusterQueue).Patch(context.WithoutCancel(q.l.t.Context()), contract.TargetLocal,
 		types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
 }

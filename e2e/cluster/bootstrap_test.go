@@ -95,10 +95,10 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 	t.Log(state)
 
 	l := &lab{t: t, site: siteOf(t, "bare", kubeconfig, ""), dir: t.TempDir(), runs: t.TempDir()}
-	l.loadAsksForLittle()
+	loadAsksForLittle(l)
 	run := l.submit(l.write("small.yaml", small))[0]
-	l.watchToEnd(namespace, run)
-	l.released(run)
+	l.team().watchToEnd(namespace, run)
+	l.of(run).released()
 	l.await(2*time.Minute, "the Workload of "+run+" to be let go", func() string {
 		for _, w := range l.list(workloads, "") {
 			if left := w.GetFinalizers(); ownedBy(&w, run) && len(left) > 0 {
@@ -107,7 +107,7 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 		}
 		return ""
 	})
-	l.scaleController(0)
+	l.controllers().scale(0)
 	held := l.submit(l.write("held.yaml", small))[0]
 	_, refused := bootstrap(t, contract.ExitFail, append([]string{"uninstall", "--yes"}, at...)...)
 	if want := "bflow delete --force --yes " + held + " -n " + namespace; !strings.Contains(refused, want) {
@@ -145,7 +145,7 @@ func TestBootstrapComesAndGoes(t *testing.T) {
 }
 
 // loadAsksForLittle lets a load generator be put beside all that bootstrap installs, on a node of two cores.
-func (l *lab) loadAsksForLittle() {
+func loadAsksForLittle(l *lab) {
 	l.t.Helper()
 	patch := fmt.Appendf(nil, `{"data":{%q:"50m"}}`, contract.HubLoadCPU)
 	if _, err := l.api.Resource(configMaps).Namespace(namespace).Patch(l.t.Context(), contract.ConfigMapHub,

@@ -37,7 +37,7 @@ func TestNoCredentialComesOutOfACluster(t *testing.T) {
 	w := l.onWorker()
 	l.secret("canary", "key", canary.Word(0))
 	l.secret("canary-header", "key", canary.Word(1))
-	l.trackedWith(canary.Word(5))
+	l.mlflow().useToken(canary.Word(5))
 
 	said := map[string]string{}
 	do := func(args ...string) {
@@ -86,7 +86,7 @@ func TestNoCredentialComesOutOfACluster(t *testing.T) {
 		files(t, dir, search)
 	}
 	for _, cluster := range []*lab{l, w} {
-		cluster.searched(search)
+		searchCluster(cluster, search)
 	}
 }
 
@@ -111,28 +111,28 @@ spec:
 %s`, canary.Word(3), canary.Word(2), canary.Word(4), more)
 }
 
-// trackedWith has the tracking server be spoken to with a token, until the end of the test.
-func (l *lab) trackedWith(token string) {
-	l.t.Helper()
-	api := l.api.Resource(secrets).Namespace(namespace)
+// useToken has the tracking server be spoken to with a token, until the end of the test.
+func (tr tracking) useToken(token string) {
+	tr.l.t.Helper()
+	api := tr.l.api.Resource(secrets).Namespace(namespace)
 	set := fmt.Sprintf(`{"stringData":{%q:%q}}`, contract.EnvMLflowToken, token)
-	if _, err := api.Patch(l.t.Context(), contract.SecretMLflow, types.MergePatchType, []byte(set),
+	if _, err := api.Patch(tr.l.t.Context(), contract.SecretMLflow, types.MergePatchType, []byte(set),
 		metav1.PatchOptions{}); err != nil {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() {
+	tr.l.t.Cleanup(func() {
 		ctx, cancel := afterwards()
 		defer cancel()
 		if _, err := api.Patch(ctx, contract.SecretMLflow, types.MergePatchType,
 			fmt.Appendf(nil, `{"data":{%q:null}}`, contract.EnvMLflowToken), metav1.PatchOptions{}); err != nil {
-			l.t.Error(err)
+			tr.l.t.Error(err)
 		}
 	})
 }
 
-// searched has every object of the cluster but Secrets looked at, the logs of pods where bflow is, and the audit log.
-// Secrets may hold canaries where people have put them, and where bflow keeps literal ones for a run.
-func (l *lab) searched(search func(where string, data []byte)) {
+// searchCluster has every object of the cluster but Secrets looked at, the logs of pods where bflow is, and the audit
+// log. Secrets may hold canaries where people have put them, and where bflow keeps literal ones for a run.
+func searchCluster(l *lab, search func(where string, data []byte)) {
 	l.t.Helper()
 	kubectl := func(args ...string) string {
 		return l.admin(append([]string{"--kubeconfig", l.kubeconfig}, args...)...)

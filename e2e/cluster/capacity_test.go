@@ -32,11 +32,11 @@ var (
 // is left says so, waits, and starts when it is given back.
 func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 	l := newLab(t, alone)
-	l.quotaFree(beforeForce)
-	all := l.promised()[gpu]
-	remove := l.holdGPUs("default", all-2)
+	l.quota().awaitFree(beforeForce)
+	all := l.quota().promised()[gpu]
+	remove := l.quota().holdGPUs("default", all-2)
 	l.await(10*time.Minute, "the queue to promise 2 GPUs", func() string {
-		if n := l.promised()[gpu]; n != 2 {
+		if n := l.quota().promised()[gpu]; n != 2 {
 			return fmt.Sprintf("it promises %d of %d", n, all)
 		}
 		return ""
@@ -62,7 +62,7 @@ func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 		}
 		return ""
 	})
-	if n := l.promised()[gpu]; n != all {
+	if n := l.quota().promised()[gpu]; n != all {
 		t.Errorf("the queue promises %d GPUs, before it were %d", n, all)
 	}
 }
@@ -70,20 +70,20 @@ func TestPodsOfOthersTakeFromTheQueue(t *testing.T) {
 // TestACordonedNodePromisesNothing where no run holds anything on it.
 func TestACordonedNodePromisesNothing(t *testing.T) {
 	l := newLab(t, alone)
-	l.quotaFree(beforeForce)
-	all := l.promised()[gpu]
-	node, n := l.gpuNode()
-	l.cordon(node, true)
-	t.Cleanup(func() { l.cordon(node, false) })
+	l.quota().awaitFree(beforeForce)
+	all := l.quota().promised()[gpu]
+	node, n := l.quota().gpuNode()
+	l.quota().cordon(node, true)
+	t.Cleanup(func() { l.quota().cordon(node, false) })
 	l.await(10*time.Minute, "the quota of the node to go", func() string {
-		if got := l.promised()[gpu]; got != all-n {
+		if got := l.quota().promised()[gpu]; got != all-n {
 			return fmt.Sprintf("%d of %d are promised, the node has %d", got, all, n)
 		}
 		return ""
 	})
-	l.cordon(node, false)
+	l.quota().cordon(node, false)
 	l.await(10*time.Minute, "the quota of the node to come back", func() string {
-		if got := l.promised()[gpu]; got != all {
+		if got := l.quota().promised()[gpu]; got != all {
 			return fmt.Sprintf("%d of %d are promised", got, all)
 		}
 		return ""
@@ -91,17 +91,17 @@ func TestACordonedNodePromisesNothing(t *testing.T) {
 }
 
 // promised is what ClusterQueue local promises, by resource.
-func (l *lab) promised() map[string]int64 {
-	l.t.Helper()
-	return l.promisedBy("local")
+func (q quota) promised() map[string]int64 {
+	q.l.t.Helper()
+	return q.promisedBy("local")
 }
 
 // promisedBy is what the ClusterQueue of a target promises, by resource.
-func (l *lab) promisedBy(target string) map[string]int64 {
-	l.t.Helper()
-	queue, err := l.getIn(clusterQueue, "", target)
+func (q quota) promisedBy(target string) map[string]int64 {
+	q.l.t.Helper()
+	queue, err := q.l.getIn(clusterQueue, "", target)
 	if err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
 	out := map[string]int64{}
 	groups, _, _ := unstructured.NestedSlice(queue.Object, "spec", "resourceGroups")
@@ -120,8 +120,8 @@ func (l *lab) promisedBy(target string) map[string]int64 {
 }
 
 // holdGPUs starts a pod of somebody else, waits until a node has it, and returns how to remove it.
-func (l *lab) holdGPUs(in string, n int64) (remove func()) {
-	l.t.Helper()
+func (q quota) holdGPUs(in string, n int64) (remove func()) {
+	q.l.t.Helper()
 	pod := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "holds-gpus-", Namespace: in},
@@ -133,22 +133,22 @@ func (l *lab) holdGPUs(in string, n int64) (remove func()) {
 	}
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 	if err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
-	made, err := l.api.Resource(pods).Namespace(in).Create(l.t.Context(), &unstructured.Unstructured{Object: tree},
+	made, err := q.l.api.Resource(pods).Namespace(in).Create(q.l.t.Context(), &unstructured.Unstructured{Object: tree},
 		metav1.CreateOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
 	remove = sync.OnceFunc(func() {
-		if err := l.api.Resource(pods).Namespace(in).Delete(context.WithoutCancel(l.t.Context()), made.GetName(),
+		if err := q.l.api.Resource(pods).Namespace(in).Delete(context.WithoutCancel(q.l.t.Context()), made.GetName(),
 			metav1.DeleteOptions{}); err != nil {
-			l.t.Errorf("removing pod %s: %v", made.GetName(), err)
+			q.l.t.Errorf("removing pod %s: %v", made.GetName(), err)
 		}
 	})
-	l.t.Cleanup(remove)
-	l.await(10*time.Minute, "a node to take the pod", func() string {
-		found, err := l.getIn(pods, in, made.GetName())
+	q.l.t.Cleanup(remove)
+	q.l.await(10*time.Minute, "a node to take the pod", func() string {
+		found, err := q.l.getIn(pods, in, made.GetName())
 		if err != nil {
 			return err.Error()
 		}
@@ -161,30 +161,30 @@ func (l *lab) holdGPUs(in string, n int64) (remove func()) {
 }
 
 // gpuNode returns a node that claims GPUs, and how many.
-func (l *lab) gpuNode() (string, int64) {
-	l.t.Helper()
-	list, err := l.api.Resource(nodes).List(l.t.Context(), metav1.ListOptions{})
+func (q quota) gpuNode() (string, int64) {
+	q.l.t.Helper()
+	list, err := q.l.api.Resource(nodes).List(q.l.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
 	for i := range list.Items {
 		var node corev1.Node
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &node); err != nil {
-			l.t.Fatal(err)
+			q.l.t.Fatal(err)
 		}
 		if n := devices.Of([]corev1.Node{node}, nil).Total()[gpu]; n > 0 {
 			return node.Name, n
 		}
 	}
-	l.t.Fatal("no node claims GPUs")
+	q.l.t.Fatal("no node claims GPUs")
 	return "", 0
 }
 
-func (l *lab) cordon(node string, yes bool) {
-	l.t.Helper()
+func (q quota) cordon(node string, yes bool) {
+	q.l.t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, yes)
-	if _, err := l.api.Resource(nodes).Patch(context.WithoutCancel(l.t.Context()), node, types.MergePatchType, patch,
+	if _, err := q.l.api.Resource(nodes).Patch(context.WithoutCancel(q.l.t.Context()), node, types.MergePatchType, patch,
 		metav1.PatchOptions{}); err != nil {
-		l.t.Errorf("cordoning %s: %v", node, err)
+		q.l.t.Errorf("cordoning %s: %v", node, err)
 	}
 }

@@ -33,7 +33,7 @@ func TestWhatIsCompiledIsAppliedAgain(t *testing.T) {
 		t.Errorf("runs %q have plans %v, want three runs of one plan", made, hashes)
 	}
 	for _, run := range made {
-		l.waitForEnd(run, 20*time.Minute)
-		l.nothingLeft(run, beforeForce)
+		l.of(run).waitForEnd(20 * time.Minute)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }

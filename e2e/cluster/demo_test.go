@@ -61,7 +61,7 @@ func TestTheSameRunHereAndOnACluster(t *testing.T) {
 	if page, err := os.ReadFile(filepath.Join(l.dir, "report.html")); err != nil || len(page) < 10_000 {
 		t.Errorf("the page of the run has %d bytes: %v", len(page), err)
 	}
-	l.nothingLeft(run, beforeForce)
+	l.of(run).nothingLeft(beforeForce)
 }
 
 func read(t *testing.T, path string) (s comparison) {

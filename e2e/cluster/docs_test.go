@@ -31,7 +31,7 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	l := newLab(t, runs(4))
 	ran := 0
 	first := firstOfTheGuide(t)
-	l.deleteFirst() // an interrupted make e2e leaves runs of the same name
+	deleteFirst(l) // an interrupted make e2e leaves runs of the same name
 	l.write("first.yaml", first)
 	l.write("sweep.yaml", strings.Replace(first, "name: first", "name: sweep", 1)+"  matrix: {repeat: 240}\n")
 	t.Cleanup(func() {
@@ -47,7 +47,7 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 			for _, c := range b.Commands() {
 				if !ofAnother(page, c.Line) {
 					ran++
-					l.walks(b, c)
+					walk(l, b, c)
 				}
 			}
 		}
@@ -56,16 +56,16 @@ func TestEveryCommandOfAPageRunsOnACluster(t *testing.T) {
 	for _, matrix := range l.list(pipelineRuns, "bflow.dev/experiment=sweep,bflow.dev/role=matrix") {
 		l.must("delete", "--force", matrix.GetName())
 	}
-	l.deleteFirst()
+	deleteFirst(l)
 }
 
 // deleteFirst ends and deletes the runs of the guide's experiment, which the pages name by their first letters.
-func (l *lab) deleteFirst() {
+func deleteFirst(l *lab) {
 	l.t.Helper()
 	for _, run := range l.list(pipelineRuns, "bflow.dev/experiment=first") {
 		l.bflow("cancel", "--yes", run.GetName())
-		l.waitForEnd(run.GetName(), 20*time.Minute)
-		l.nothingLeft(run.GetName(), beforeForce)
+		l.of(run.GetName()).waitForEnd(20 * time.Minute)
+		l.of(run.GetName()).nothingLeft(beforeForce)
 		l.must("delete", run.GetName())
 	}
 }
@@ -92,8 +92,8 @@ func ofAnother(page, line string) bool {
 	return false
 }
 
-// walks runs a command of a page as it stands, but for the namespace and the name of the cluster.
-func (l *lab) walks(b docs.Block, c docs.Command) {
+// walk runs a command of a page as it stands, but for the namespace and the name of the cluster.
+func walk(l *lab, b docs.Block, c docs.Command) {
 	l.t.Helper()
 	there := strings.NewReplacer("-n bench\n", "-n "+namespace+"\n", "-n bench ", "-n "+namespace+" ",
 		"namespace bench", "namespace "+namespace,

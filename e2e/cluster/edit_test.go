@@ -45,7 +45,7 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 	}
 	l := newLab(t, runs(2))
 	l.admin("version")
-	l.team(mistrusted)
+	l.team().add(mistrusted)
 	l.create(waitingRun("other", namespace))
 	t.Cleanup(func() { l.admin("delete", "pipelinerun", "other", "-n", namespace, "--wait=false") })
 	l.create(waitingRun("own", mistrusted))
@@ -60,10 +60,10 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 		}
 		return ""
 	})
-	names := strings.NewReplacer("WORKLOAD", l.workloadOf(started), "OWN", "own", "STARTED", started,
+	names := strings.NewReplacer("WORKLOAD", l.of(started).workload(), "OWN", "own", "STARTED", started,
 		"OTHER", "other", "TEAM", mistrusted)
 	for role, tries := range map[string][]attempt{"edit": append(attempts(), onlyEdit()...), "bflow-user": attempts()} {
-		who := l.person(role, names)
+		who := newPerson(l, role, names)
 		for _, a := range tries {
 			t.Run(role+" "+a.name, func(t *testing.T) { who.try(t, a) })
 		}
@@ -71,17 +71,17 @@ func TestWhoMayEditOneNamespaceReachesNoOther(t *testing.T) {
 	l.must("cancel", started, "-n", mistrusted)
 }
 
-// workloadOf is the name of what stands for a run in its queue.
-func (l *lab) workloadOf(run string) (name string) {
-	l.t.Helper()
-	l.await(5*time.Minute, "the Workload of "+run, func() string {
-		all, err := l.listIn(workloads, mistrusted, "")
+// workload is the name of what stands for a run in its queue.
+func (lr labRun) workload() (name string) {
+	lr.l.t.Helper()
+	lr.l.await(5*time.Minute, "the Workload of "+lr.name, func() string {
+		all, err := lr.l.listIn(workloads, mistrusted, "")
 		if err != nil {
 			return err.Error()
 		}
 		for _, w := range all {
 			for _, owner := range w.GetOwnerReferences() {
-				if owner.Name == run {
+				if owner.Name == lr.name {
 					name = w.GetName()
 					return ""
 				}
@@ -147,8 +147,8 @@ func (l *lab) admin(args ...string) string {
 	return r.out
 }
 
-// person makes a ServiceAccount of namespace mistrusted that is bound to a ClusterRole there.
-func (l *lab) person(role string, runs *strings.Replacer) *person {
+// newPerson makes a ServiceAccount of namespace mistrusted that is bound to a ClusterRole there.
+func newPerson(l *lab, role string, runs *strings.Replacer) *person {
 	l.t.Helper()
 	name := "with-" + role
 	l.admin("-n", mistrusted, "create", "serviceaccount", name)

@@ -37,7 +37,7 @@ func TestRunsOfAClusterEndAsTheTableSays(t *testing.T) {
 				t.Parallel()
 				turn <- struct{}{}
 				defer func() { <-turn }()
-				l.in(t).endsAs(e)
+				endsAs(l.in(t), e)
 			})
 		}
 	})
@@ -46,15 +46,15 @@ func TestRunsOfAClusterEndAsTheTableSays(t *testing.T) {
 // tries is how often a row runs that a busy machine ends in another way: where a cluster has two cores it does often.
 const tries = 2
 
-func (l *lab) endsAs(e ends.End) {
+func endsAs(l *lab, e ends.End) {
 	l.t.Helper()
 	file := strings.ReplaceAll(e.Name, " ", "-") + ".yaml"
 	for range tries {
-		r := l.runToEnd(l.write(file, onTheHub(ends.Experiment)), e.Set)
+		r := runToEnd(l, l.write(file, onTheHub(ends.Experiment)), e.Set)
 		if e.Quiet && ends.Busy(r.out) {
 			continue
 		}
-		l.endedAs(e, r)
+		endedAs(l, e, r)
 		return
 	}
 	l.t.Skipf("this machine was too busy for it %d times", tries)
@@ -65,14 +65,14 @@ func onTheHub(text string) string {
 	return strings.Replace(text, "  model: {name", "  namespace: "+namespace+"\n  model: {name", 1)
 }
 
-func (l *lab) runToEnd(file string, set []string) result {
+func runToEnd(l *lab, file string, set []string) result {
 	l.t.Helper()
 	return l.command(40*time.Minute, bflowPath(), append([]string{"run", file, "--follow", "--plain", "--bundle",
 		os.Getenv("BFLOW_E2E_BUNDLE"), "--lock", os.Getenv("BFLOW_E2E_LOCK")}, ends.Sets(set)...)...)
 }
 
 // endedAs compares how a run has ended with its row.
-func (l *lab) endedAs(e ends.End, r result) {
+func endedAs(l *lab, e ends.End, r result) {
 	l.t.Helper()
 	defer func() {
 		if l.t.Failed() {
@@ -103,7 +103,7 @@ func (l *lab) endedAs(e ends.End, r result) {
 	if word != e.Word {
 		l.t.Errorf("verdict %q, want %q", word, e.Word)
 	}
-	l.nothingLeft(run, beforeForce)
+	l.of(run).nothingLeft(beforeForce)
 }
 
 // TestMatricesOfAClusterEndAsTheirPointsDo is the same for two points each.
@@ -120,7 +120,7 @@ func TestMatricesOfAClusterEndAsTheirPointsDo(t *testing.T) {
 				turn <- struct{}{}
 				defer func() { <-turn }()
 				l := l.in(t)
-				r := l.runToEnd(l.write("matrix-"+string(rune('a'+i))+".yaml", onTheHub(ends.Experiment)+row.Axes()), row.Set)
+				r := runToEnd(l, l.write("matrix-"+string(rune('a'+i))+".yaml", onTheHub(ends.Experiment)+row.Axes()), row.Set)
 				if r.code != row.Code {
 					t.Errorf("exit code %d, want %d:\n%s\n%s", r.code, row.Code, r.out, r.err)
 				}
@@ -130,7 +130,7 @@ func TestMatricesOfAClusterEndAsTheirPointsDo(t *testing.T) {
 					if _, started := pr.GetAnnotations()[contract.AnnotationAdmitted]; started {
 						made++
 					}
-					l.nothingLeft(pr.GetName(), beforeForce)
+					l.of(pr.GetName()).nothingLeft(beforeForce)
 				}
 				if made != row.Runs {
 					t.Errorf("%d runs were started, want %d", made, row.Runs)

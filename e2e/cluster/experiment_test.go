@@ -75,21 +75,21 @@ func (l *lab) starts(params map[string]string, more ...string) string {
 }
 
 // children are the runs that a PipelineRun has started.
-func (l *lab) children(parent string) (names []string) {
-	for _, run := range l.list(pipelineRuns, contract.LabelParent+"="+parent) {
+func (lr labRun) children() (names []string) {
+	for _, run := range lr.l.list(pipelineRuns, contract.LabelParent+"="+lr.name) {
 		names = append(names, run.GetName())
 	}
 	return names
 }
 
 // child waits for the one run of a PipelineRun.
-func (l *lab) child(parent string) (run string) {
-	l.t.Helper()
-	l.await(10*time.Minute, "the run of "+parent, func() string {
-		if status, reason := condition(l.run(parent)); status == "False" {
-			l.t.Fatalf("%s ended before: %s\n%s", parent, reason, l.tkn("pipelinerun", "logs", parent))
+func (lr labRun) child() (run string) {
+	lr.l.t.Helper()
+	lr.l.await(10*time.Minute, "the run of "+lr.name, func() string {
+		if status, reason := condition(lr.l.run(lr.name)); status == "False" {
+			lr.l.t.Fatalf("%s ended before: %s\n%s", lr.name, reason, lr.l.tkn("pipelinerun", "logs", lr.name))
 		}
-		names := l.children(parent)
+		names := lr.children()
 		if len(names) != 1 {
 			return "there are " + strings.Join(names, ", ")
 		}
@@ -100,10 +100,10 @@ func (l *lab) child(parent string) (run string) {
 }
 
 // results are those of a PipelineRun.
-func (l *lab) results(pr string) map[string]string {
-	l.t.Helper()
+func (lr labRun) results() map[string]string {
+	lr.l.t.Helper()
 	all := map[string]string{}
-	list, _, _ := unstructured.NestedSlice(l.run(pr).Object, "status", "results")
+	list, _, _ := unstructured.NestedSlice(lr.l.run(lr.name).Object, "status", "results")
 	for _, item := range list {
 		r, _ := item.(map[string]any)
 		name, _ := r["name"].(string)
@@ -122,9 +122,9 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	l := newLab(t)
 	pr := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=8"})
 	logs := l.tkn("pipelinerun", "logs", "--follow", pr)
-	l.waitForEnd(pr, 10*time.Minute)
-	said := l.results(pr)
-	run := l.child(pr)
+	l.of(pr).waitForEnd(10 * time.Minute)
+	said := l.of(pr).results()
+	run := l.of(pr).child()
 	word := said[contract.ResultVerdict]
 	if !measured(word) || said[contract.ResultRuns] != run || !strings.Contains(logs, run) ||
 		!strings.Contains(logs, "verdict: "+word) {
@@ -136,8 +136,8 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 	if out := l.must("status", run); !strings.Contains(out, "Succeeded") {
 		t.Errorf("bflow status:\n%s", out)
 	}
-	l.nothingLeft(run, beforeForce)
-	l.noToken(pr)
+	l.of(run).nothingLeft(beforeForce)
+	l.of(pr).noToken()
 
 	file := l.write("brief.yaml", brief)
 	byRun := l.submit(file, "--set", "load.data.output=8")[0]
@@ -149,8 +149,8 @@ func TestTknStartsListsAndFollows(t *testing.T) {
 			t.Errorf("plan of %s is %s, of tkn's run %s", other, hash, said[contract.ResultPlanHashes])
 		}
 		l.must("cancel", other)
-		l.waitForEnd(other, 20*time.Minute)
-		l.nothingLeft(other, beforeForce)
+		l.of(other).waitForEnd(20 * time.Minute)
+		l.of(other).nothingLeft(beforeForce)
 	}
 }
 
@@ -209,37 +209,37 @@ func TestTheEndOfAnExperimentIsTheEndOfItsRuns(t *testing.T) {
 		{name: "deleted while its run loads", override: untilCancelled, at: loading, act: deletion},
 		{name: "timed out", override: untilCancelled, more: []string{"--pipeline-timeout", "45s"},
 			at:  func(*lab, string, string) {},
-			act: func(l *lab, parent string) { l.waitForEnd(parent, 20*time.Minute) }, goesOn: true},
+			act: func(l *lab, parent string) { l.of(parent).waitForEnd(20 * time.Minute) }, goesOn: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := newLab(t)
 			parent := l.starts(
 				map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: row.override}, row.more...)
-			run := l.child(parent)
+			run := l.of(parent).child()
 			row.at(l, parent, run)
 			row.act(l, parent)
 			if row.goesOn {
-				l.waitForEnd(parent, 20*time.Minute)
+				l.of(parent).waitForEnd(20 * time.Minute)
 				if status, reason := condition(l.run(run)); status != "Unknown" {
 					t.Errorf("the run has ended: %s", reason)
 				}
 				deletion(l, parent)
-				l.gone(run)
+				l.of(run).gone()
 			}
-			l.waitForEnd(run, 20*time.Minute)
-			l.nothingLeft(run, beforeForce)
-			l.noToken(parent)
+			l.of(run).waitForEnd(20 * time.Minute)
+			l.of(run).nothingLeft(beforeForce)
+			l.of(parent).noToken()
 		})
 	}
 }
 
 // noToken waits until no token to submit is left of a PipelineRun. A task that was cancelled keeps its own for a
 // minute.
-func (l *lab) noToken(parent string) {
-	l.t.Helper()
-	l.await(3*time.Minute, "the end of the token of "+parent, func() string {
-		for _, s := range l.list(secrets, contract.LabelToken+"="+contract.TokenSubmit) {
-			if strings.HasPrefix(s.GetName(), "bflow-"+parent+"-") {
+func (lr labRun) noToken() {
+	lr.l.t.Helper()
+	lr.l.await(3*time.Minute, "the end of the token of "+lr.name, func() string {
+		for _, s := range lr.l.list(secrets, contract.LabelToken+"="+contract.TokenSubmit) {
+			if strings.HasPrefix(s.GetName(), "bflow-"+lr.name+"-") {
 				return "there is Secret " + s.GetName()
 			}
 		}
@@ -257,16 +257,16 @@ func deletion(l *lab, parent string)     { l.t.Helper(); byDeletion(l, parent) }
 func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 	l := newLab(t)
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled})
-	run := l.child(parent)
+	run := l.of(parent).child()
 	loading(l, parent, run)
-	first := l.podOf(parent)
+	first := l.of(parent).pod()
 	at := int64(0)
 	if err := l.api.Resource(pods).Namespace(namespace).Delete(t.Context(), first.GetName(),
 		metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
 		t.Fatal(err)
 	}
 	l.awaitAnswer(10*time.Minute, "another pod that waits", func() string {
-		if pod := l.podOf(parent); pod == nil || pod.GetUID() == first.GetUID() {
+		if pod := l.of(parent).pod(); pod == nil || pod.GetUID() == first.GetUID() {
 			return "there is none"
 		}
 		if logs := l.tkn("pipelinerun", "logs", parent); !strings.Contains(logs, run) {
@@ -274,18 +274,18 @@ func TestAPodThatIsKilledSubmitsNothingTwice(t *testing.T) {
 		}
 		return ""
 	})
-	if again := l.child(parent); again != run {
+	if again := l.of(parent).child(); again != run {
 		t.Errorf("it has made %s beside %s", again, run)
 	}
 	cancelByTkn(l, parent)
-	l.waitForEnd(run, 20*time.Minute)
-	l.nothingLeft(run, beforeForce)
+	l.of(run).waitForEnd(20 * time.Minute)
+	l.of(run).nothingLeft(beforeForce)
 }
 
-// podOf is the pod of the task of a PipelineRun, nil where there is none.
-func (l *lab) podOf(parent string) *unstructured.Unstructured {
-	l.t.Helper()
-	for _, p := range l.list(pods, "tekton.dev/pipelineRun="+parent) {
+// pod is the pod of the task of a PipelineRun, nil where there is none.
+func (lr labRun) pod() *unstructured.Unstructured {
+	lr.l.t.Helper()
+	for _, p := range lr.l.list(pods, "tekton.dev/pipelineRun="+lr.name) {
 		if p.GetDeletionTimestamp() == nil {
 			return &p
 		}
@@ -299,19 +299,19 @@ func TestAQueuedExperimentThatIsCancelledNeverStarts(t *testing.T) {
 	holder := l.starts(map[string]string{
 		contract.ParamExperiment: brief, contract.ParamOverrides: untilCancelled + "\n" + asksForAll,
 	})
-	held := l.child(holder)
+	held := l.of(holder).child()
 	loading(l, holder, held)
 	parent := l.starts(map[string]string{contract.ParamExperiment: brief})
-	run := l.child(parent)
+	run := l.of(parent).child()
 	cancelByTkn(l, parent)
-	l.waitForEnd(run, 10*time.Minute)
+	l.of(run).waitForEnd(10 * time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+run)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	cancelByTkn(l, holder)
 	for _, run := range []string{run, held} {
-		l.waitForEnd(run, 20*time.Minute)
-		l.nothingLeft(run, beforeForce)
+		l.of(run).waitForEnd(20 * time.Minute)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 	holder := l.submit(l.write("holder.yaml", experiment(allEight, "10m", "")))[0]
 	during(contract.Provision)(l, holder)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "8s", "")))[0]
-	l.kill(ourController) // while it waits
+	l.controllers().kill(ourController) // while it waits
 	l.must("cancel", holder)
 	l.await(40*time.Minute, run+" to be let start", func() string {
 		if l.run(run).GetAnnotations()[contract.AnnotationAdmitted] == "" {
@@ -43,19 +43,19 @@ func TestTheControllerIsKilledAtEveryPhase(t *testing.T) {
 		}
 		return ""
 	})
-	l.kill(ourController) // while it starts
+	l.controllers().kill(ourController) // while it starts
 	for _, task := range []string{contract.Provision, contract.Smoketest, "load-gen-0", contract.Release,
 		contract.MLflowPush, contract.Finish} {
-		l.waitForTask(run, task)
-		l.kill(ourController)
+		l.of(run).waitForTask(task)
+		l.controllers().kill(ourController)
 	}
-	l.succeeded(run)
-	l.kill(ourController) // before or while it releases
+	l.of(run).succeeded()
+	l.controllers().kill(ourController) // before or while it releases
 	for _, run := range []string{holder, run} {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
-	l.released(run)
-	l.ranOnce(run)
+	l.of(run).released()
+	l.of(run).ranOnce()
 }
 
 // TestTheControllerIsKilledWhileARunIsCancelled: nobody is there to see the end of the run but the next controller.
@@ -82,11 +82,11 @@ func TestTheControllerIsKilledWhileARunIsCancelled(t *testing.T) {
 			}
 			run := l.submit(l.write("killed.yaml", experiment(engine, "10m", "")))[0]
 			during(row.task)(l, run)
-			l.kill(ourController)
+			l.controllers().kill(ourController)
 			row.act(l, run)
-			l.kill(ourController)
-			l.waitForEnd(run, 20*time.Minute)
-			l.nothingLeft(run, beforeForce)
+			l.controllers().kill(ourController)
+			l.of(run).waitForEnd(20 * time.Minute)
+			l.of(run).nothingLeft(beforeForce)
 		})
 	}
 }
@@ -96,12 +96,12 @@ func TestTektonsControllerIsKilled(t *testing.T) {
 	l := newLab(t, rough)
 	run := l.submit(l.write("killed.yaml", experiment(fourOfEight, "20s", "")))[0]
 	for _, task := range []string{contract.Provision, "load-gen-0", contract.Finish} {
-		l.waitForTask(run, task)
-		l.kill(tektonController)
+		l.of(run).waitForTask(task)
+		l.controllers().kill(tektonController)
 	}
-	l.succeeded(run)
-	l.nothingLeft(run, beforeForce)
-	l.released(run)
+	l.of(run).succeeded()
+	l.of(run).nothingLeft(beforeForce)
+	l.of(run).released()
 }
 
 // TestPartsOfTheClusterFail: a run under load lives through it, or ends; either way nothing is left.
@@ -124,9 +124,9 @@ func TestPartsOfTheClusterFail(t *testing.T) {
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", "")))[0]
 			during("load-gen-0")(l, run)
 			l.fault(row.fault...)
-			l.eventually(run)
-			l.nothingLeft(run, beforeForce)
-			l.released(run)
+			l.of(run).eventually()
+			l.of(run).nothingLeft(beforeForce)
+			l.of(run).released()
 		})
 	}
 }
@@ -145,10 +145,10 @@ func (l *lab) fault(words ...string) {
 }
 
 // eventually waits until the run is done, whatever the API server answers meanwhile.
-func (l *lab) eventually(run string) {
-	l.t.Helper()
-	l.await(40*time.Minute, run+" to end", func() string {
-		pr, err := l.get(pipelineRuns, run)
+func (lr labRun) eventually() {
+	lr.l.t.Helper()
+	lr.l.await(40*time.Minute, lr.name+" to end", func() string {
+		pr, err := lr.l.get(pipelineRuns, lr.name)
 		if err != nil {
 			return err.Error()
 		}
@@ -161,13 +161,14 @@ func (l *lab) eventually(run string) {
 }
 
 // kill ends the pods of a controller without a moment to say goodbye, and waits until another one is ready.
-func (l *lab) kill(d deployment) {
-	l.t.Helper()
-	all := l.api.Resource(pods).Namespace(d.namespace)
+func (cs controllers) kill(d deployment) {
+	cs.l.t.Helper()
+	all := cs.l.api.Resource(pods).Namespace(d.namespace)
 	var before []unstructured.Unstructured
-	l.await(10*time.Minute, "pods to kill", func() (said string) { // of which another test may have killed some just now
+	// another test may have killed some of them just now
+	cs.l.await(10*time.Minute, "pods to kill", func() (said string) {
 		var err error
-		if before, err = l.listIn(pods, d.namespace, d.selector); err != nil || len(before) == 0 {
+		if before, err = cs.l.listIn(pods, d.namespace, d.selector); err != nil || len(before) == 0 {
 			said = fmt.Sprintf("no pods %s in %s: %v", d.selector, d.namespace, err)
 		}
 		return said
@@ -175,13 +176,13 @@ func (l *lab) kill(d deployment) {
 	var killed []string
 	for _, p := range before {
 		killed = append(killed, p.GetName())
-		err := all.Delete(l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
+		err := all.Delete(cs.l.t.Context(), p.GetName(), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 		if err != nil && !apierrors.IsNotFound(err) {
-			l.t.Fatal(err)
+			cs.l.t.Fatal(err)
 		}
 	}
-	l.await(10*time.Minute, d.selector+" to be back", func() string {
-		now, err := l.listIn(pods, d.namespace, d.selector)
+	cs.l.await(10*time.Minute, d.selector+" to be back", func() string {
+		now, err := cs.l.listIn(pods, d.namespace, d.selector)
 		if err != nil {
 			return err.Error()
 		}
@@ -195,27 +196,27 @@ func (l *lab) kill(d deployment) {
 }
 
 // waitForTask waits until a task of the run has begun; it may have ended since.
-func (l *lab) waitForTask(run, task string) {
-	l.t.Helper()
-	l.await(40*time.Minute, task+" of "+run, func() string {
-		if len(l.list(taskRuns, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask="+task)) > 0 {
+func (lr labRun) waitForTask(task string) {
+	lr.l.t.Helper()
+	lr.l.await(40*time.Minute, task+" of "+lr.name, func() string {
+		if len(lr.l.list(taskRuns, "tekton.dev/pipelineRun="+lr.name+",tekton.dev/pipelineTask="+task)) > 0 {
 			return ""
 		}
-		status, reason := condition(l.run(run))
+		status, reason := condition(lr.l.run(lr.name))
 		if status == "False" {
-			l.t.Fatalf("%s ended before %s: %s\n%s", run, task, reason, l.bflow("status", run).out)
+			lr.l.t.Fatalf("%s ended before %s: %s\n%s", lr.name, task, reason, lr.l.bflow("status", lr.name).out)
 		}
 		return "the run is " + reason
 	})
 }
 
 // succeeded waits until the run has ended well.
-func (l *lab) succeeded(run string) {
-	l.t.Helper()
-	l.await(40*time.Minute, run+" to succeed", func() string {
-		status, reason := condition(l.run(run))
+func (lr labRun) succeeded() {
+	lr.l.t.Helper()
+	lr.l.await(40*time.Minute, lr.name+" to succeed", func() string {
+		status, reason := condition(lr.l.run(lr.name))
 		if status == "False" {
-			l.t.Fatalf("%s failed: %s\n%s", run, reason, l.bflow("status", run).out)
+			lr.l.t.Fatalf("%s failed: %s\n%s", lr.name, reason, lr.l.bflow("status", lr.name).out)
 		}
 		if status != "True" {
 			return "it is " + reason
@@ -225,10 +226,10 @@ func (l *lab) succeeded(run string) {
 }
 
 // released waits until the controller says that nothing of the run is left.
-func (l *lab) released(run string) {
-	l.t.Helper()
-	l.await(beforeForce, run+" to be released", func() string {
-		pr := l.run(run)
+func (lr labRun) released() {
+	lr.l.t.Helper()
+	lr.l.await(beforeForce, lr.name+" to be released", func() string {
+		pr := lr.l.run(lr.name)
 		if at := pr.GetAnnotations()[contract.AnnotationReleased]; at == "" || len(pr.GetFinalizers()) > 0 {
 			return fmt.Sprintf("released at %q, finalizers %q", at, pr.GetFinalizers())
 		}
@@ -237,19 +238,19 @@ func (l *lab) released(run string) {
 }
 
 // ranOnce checks that no task of the run was started twice, and that there is no further attempt.
-func (l *lab) ranOnce(run string) {
-	l.t.Helper()
+func (lr labRun) ranOnce() {
+	lr.l.t.Helper()
 	seen := map[string]int{}
-	for _, task := range l.ofRun(taskRuns, run) {
+	for _, task := range lr.objects(taskRuns) {
 		seen[task.GetLabels()["tekton.dev/pipelineTask"]]++
 	}
 	for task, n := range seen {
 		if n > 1 {
-			l.t.Errorf("task %s was started %d times", task, n)
+			lr.l.t.Errorf("task %s was started %d times", task, n)
 		}
 	}
-	if n := len(l.ofRun(pipelineRuns, run)); n != 1 {
-		l.t.Errorf("%d attempts of %s", n, run)
+	if n := len(lr.objects(pipelineRuns)); n != 1 {
+		lr.l.t.Errorf("%d attempts of %s", n, lr.name)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestTwoHubsShareAWorker(t *testing.T) {
 	var runs []put
 	for range each {
 		for i, l := range hubs {
-			runs = append(runs, put{l, l.withSetup([]string{"llm-d/istio/v1", "llm-d/istio/v2"}[i], onTheWorker)})
+			runs = append(runs, put{l, l.locks().withSetup([]string{"llm-d/istio/v1", "llm-d/istio/v2"}[i], onTheWorker)})
 		}
 	}
 	stop := cleanAllTheTime(hubs)
@@ -42,8 +42,8 @@ func TestTwoHubsShareAWorker(t *testing.T) {
 		if r.hub != one {
 			i = 1
 		}
-		spans[i] = append(spans[i], spanOf(r.hub.releasedWell(r.run)))
-		r.hub.hasResults(r.run)
+		spans[i] = append(spans[i], spanOf(r.hub.of(r.run).releasedWell()))
+		r.hub.of(r.run).hasResults()
 	}
 	for _, found := range stop() {
 		t.Errorf("a janitor found %s", found)
@@ -57,10 +57,10 @@ func TestTwoHubsShareAWorker(t *testing.T) {
 		}
 	}
 	for _, r := range runs {
-		r.hub.nothingLeft(r.run, beforeForce)
-		w.nothingLeftThere(r.run, beforeForce)
+		r.hub.of(r.run).nothingLeft(beforeForce)
+		w.of(r.run).nothingLeftThere(beforeForce)
 	}
-	w.await(10*time.Minute, "the lock to be free", func() string { return holder(w.lease()) })
+	w.await(10*time.Minute, "the lock to be free", func() string { return holder(w.locks().lease()) })
 }
 
 // span is when a run was on its target, in RFC 3339 of one clock.
@@ -80,7 +80,7 @@ func cleanAllTheTime(hubs []*lab) (stop func() []string) {
 	for _, l := range hubs {
 		looking.Go(func() {
 			for {
-				found := l.leaks()
+				found := deleteLeaks(l)
 				mu.Lock()
 				all = append(all, found...)
 				mu.Unlock()
@@ -99,8 +99,8 @@ func cleanAllTheTime(hubs []*lab) (stop func() []string) {
 	}
 }
 
-// leaks is what the janitor of a hub finds, and deletes.
-func (l *lab) leaks() (all []string) {
+// deleteLeaks is what the janitor of a hub finds, and deletes.
+func deleteLeaks(l *lab) (all []string) {
 	r, err := l.try(time.Minute, bflowPath(), "janitor", "-n", namespace, "-o", "json")
 	if err != nil {
 		return []string{err.Error()}

@@ -98,7 +98,7 @@ func newLabs(t *testing.T, needs ...need) (labs []*lab) {
 		clusters.spent = append(clusters.spent, spent{t.Name(), labs[0].name, began.Sub(asked), time.Since(began)})
 	})
 	for _, l := range labs {
-		l.track()
+		l.mlflow().track()
 	}
 	return labs
 }

@@ -86,10 +86,10 @@ func TestNothingIsLeft(t *testing.T) {
 			if row.act != nil {
 				row.act(l, run)
 			}
-			l.waitForEnd(run, 20*time.Minute)
-			l.nothingLeft(run, beforeForce)
+			l.of(run).waitForEnd(20 * time.Minute)
+			l.of(run).nothingLeft(beforeForce)
 			if row.deleted {
-				l.gone(run)
+				l.of(run).gone()
 			} else if said := l.bflow("status", run).out; !strings.Contains(said, row.reason) {
 				t.Errorf("bflow status does not say %q:\n%s", row.reason, said)
 			}
@@ -110,14 +110,14 @@ func TestAQueuedRunThatIsCancelledNeverStarts(t *testing.T) {
 		return ""
 	})
 	l.must("cancel", waiting)
-	l.waitForEnd(waiting, 10*time.Minute)
+	l.of(waiting).waitForEnd(10 * time.Minute)
 	if n := len(l.list(taskRuns, "tekton.dev/pipelineRun="+waiting)); n > 0 {
 		t.Errorf("%d tasks of a run that was cancelled in the queue were started", n)
 	}
 	l.must("cancel", holder)
-	l.waitForEnd(holder, 20*time.Minute)
+	l.of(holder).waitForEnd(20 * time.Minute)
 	for _, run := range []string{waiting, holder} {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
@@ -145,8 +145,8 @@ func TestRunsAreDeletedWithoutAController(t *testing.T) {
 		}
 		return ""
 	})
-	l.scaleController(0)
-	t.Cleanup(l.oneController)
+	l.controllers().scale(0)
+	t.Cleanup(l.controllers().keepOne)
 	l.await(2*time.Minute, "no controller to be left", func() string {
 		left, err := l.listIn(pods, ourController.namespace, ourController.selector)
 		if err != nil || len(left) > 0 {
@@ -159,16 +159,16 @@ func TestRunsAreDeletedWithoutAController(t *testing.T) {
 		if r.code != 0 || strings.Contains(r.err, "could not verify") {
 			t.Fatalf("deleting %s: exit %d\n%s", name, r.code, r.err)
 		}
-		l.gone(name)
+		l.of(name).gone()
 	}
 	for _, name := range append(children, run) {
-		l.gone(name)
+		l.of(name).gone()
 		l.await(2*time.Minute, "nothing to be left of "+name, func() string {
-			return strings.Join(l.leftOnTheCluster(name), ", ")
+			return strings.Join(l.of(name).leftOnTheCluster(), ", ")
 		})
 	}
-	l.oneController()
-	l.quotaFree(beforeForce)
+	l.controllers().keepOne()
+	l.quota().awaitFree(beforeForce)
 }
 
 // during waits until a task of the run has a pod that runs.
@@ -211,10 +211,10 @@ func byDeletion(l *lab, run string) {
 }
 
 // waitForEnd waits until the PipelineRun is done, or gone.
-func (l *lab) waitForEnd(run string, limit time.Duration) {
-	l.t.Helper()
-	l.await(limit, run+" to end", func() string {
-		pr, err := l.get(pipelineRuns, run)
+func (lr labRun) waitForEnd(limit time.Duration) {
+	lr.l.t.Helper()
+	lr.l.await(limit, lr.name+" to end", func() string {
+		pr, err := lr.l.get(pipelineRuns, lr.name)
 		if apierrors.IsNotFound(err) {
 			return ""
 		}
@@ -228,10 +228,10 @@ func (l *lab) waitForEnd(run string, limit time.Duration) {
 	})
 }
 
-func (l *lab) gone(run string) {
-	l.t.Helper()
-	l.await(10*time.Minute, run+" to be gone", func() string {
-		if _, err := l.get(pipelineRuns, run); !apierrors.IsNotFound(err) {
+func (lr labRun) gone() {
+	lr.l.t.Helper()
+	lr.l.await(10*time.Minute, lr.name+" to be gone", func() string {
+		if _, err := lr.l.get(pipelineRuns, lr.name); !apierrors.IsNotFound(err) {
 			return fmt.Sprintf("it is there: %v", err)
 		}
 		return ""

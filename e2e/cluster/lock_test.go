@@ -37,16 +37,16 @@ spec:
 
 // withSetup submits a run that needs a platform: no platform that has a setup key is deployed yet, so the key is
 // written into what compile prints.
-func (l *lab) withSetup(key, more string) string {
-	l.t.Helper()
-	file := l.write("locked.yaml", oneGPU+more)
-	text := l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock",
+func (ks locks) withSetup(key, more string) string {
+	ks.l.t.Helper()
+	file := ks.l.write("locked.yaml", oneGPU+more)
+	text := ks.l.must("compile", file, "--load-cpu", "200m", "--bundle", os.Getenv("BFLOW_E2E_BUNDLE"), "--lock",
 		os.Getenv("BFLOW_E2E_LOCK"))
 	name := ""
 	for _, doc := range strings.Split(text, "\n---\n") {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
-			l.t.Fatal(err)
+			ks.l.t.Fatal(err)
 		}
 		if u.GetKind() == "" { // the heading of the file
 			continue
@@ -58,34 +58,34 @@ func (l *lab) withSetup(key, more string) string {
 			annotations[contract.AnnotationSetupKey] = key
 			u.SetAnnotations(annotations)
 		}
-		made, err := l.api.Resource(kind).Namespace(namespace).Create(l.t.Context(), u, metav1.CreateOptions{})
+		made, err := ks.l.api.Resource(kind).Namespace(namespace).Create(ks.l.t.Context(), u, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			continue // it is of another run too
 		}
 		if err != nil {
-			l.t.Fatal(err)
+			ks.l.t.Fatal(err)
 		}
 		if kind == pipelineRuns {
 			name = made.GetName()
 		}
 	}
-	l.t.Cleanup(func() {
-		if l.t.Failed() {
-			l.bflow("cancel", name)
+	ks.l.t.Cleanup(func() {
+		if ks.l.t.Failed() {
+			ks.l.bflow("cancel", name)
 		}
 	})
 	return name
 }
 
 // lease is the lock of the hub itself, nil where there is none.
-func (l *lab) lease() *unstructured.Unstructured {
-	l.t.Helper()
-	u, err := l.getIn(leases, contract.NamespaceSystem, contract.LeasePlatform)
+func (ks locks) lease() *unstructured.Unstructured {
+	ks.l.t.Helper()
+	u, err := ks.l.getIn(leases, contract.NamespaceSystem, contract.LeasePlatform)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		l.t.Fatal(err)
+		ks.l.t.Fatal(err)
 	}
 	return u
 }
@@ -99,20 +99,20 @@ func holder(u *unstructured.Unstructured) string {
 }
 
 // releasedWell waits until a run has ended well and was released, and returns it.
-func (l *lab) releasedWell(run string) *unstructured.Unstructured {
-	l.t.Helper()
-	l.await(40*time.Minute, run+" to be released", func() string {
-		pr := l.run(run)
+func (lr labRun) releasedWell() *unstructured.Unstructured {
+	lr.l.t.Helper()
+	lr.l.await(40*time.Minute, lr.name+" to be released", func() string {
+		pr := lr.l.run(lr.name)
 		status, reason := condition(pr)
 		if status == "False" {
-			l.t.Fatalf("%s failed: %s\n%s", run, reason, l.bflow("status", run).out)
+			lr.l.t.Fatalf("%s failed: %s\n%s", lr.name, reason, lr.l.bflow("status", lr.name).out)
 		}
 		if status != "True" || pr.GetAnnotations()[contract.AnnotationReleased] == "" {
 			return reason + ": " + pr.GetAnnotations()[contract.AnnotationReason]
 		}
 		return ""
 	})
-	return l.run(run)
+	return lr.l.run(lr.name)
 }
 
 func fenceOf(t *testing.T, u *unstructured.Unstructured) int64 {
@@ -131,11 +131,11 @@ func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
 	keys := []string{one, one, two, one}
 	var runs []string
 	for _, key := range keys {
-		runs = append(runs, l.withSetup(key, ""))
+		runs = append(runs, l.locks().withSetup(key, ""))
 	}
 	var ended []*unstructured.Unstructured
 	for _, run := range runs {
-		ended = append(ended, l.releasedWell(run))
+		ended = append(ended, l.of(run).releasedWell())
 	}
 	for i, a := range ended {
 		for j, b := range ended {
@@ -153,9 +153,9 @@ func TestRunsOfTwoSetupsTakeTurns(t *testing.T) {
 	if fenceOf(t, ended[0]) >= fenceOf(t, ended[2]) {
 		t.Error("fences do not grow")
 	}
-	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
+	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.locks().lease()) })
 	for _, run := range runs {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
@@ -165,11 +165,11 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 		t.Skip("a takeover takes minutes")
 	}
 	l := newLab(t, alone)
-	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.lease()) })
+	l.await(10*time.Minute, "the lock to be free", func() string { return holder(l.locks().lease()) })
 	const gone = "00000000-dead-dead-dead-000000000000"
-	fence := l.heldBy(gone)
-	pod := l.engineOf(gone)
-	run := l.withSetup("llm-d/istio/v1", "")
+	fence := l.locks().heldBy(gone)
+	pod := l.locks().engineOf(gone)
+	run := l.locks().withSetup("llm-d/istio/v1", "")
 	l.await(10*time.Minute, "the run to say whom it waits for", func() string {
 		said := l.run(run).GetAnnotations()[contract.AnnotationReason]
 		if !strings.Contains(said, "Hub 00000000 has not renewed its lock") {
@@ -195,16 +195,16 @@ func TestALockOfAHubThatIsGoneIsTakenOver(t *testing.T) {
 	if took := time.Since(removed); took < time.Minute {
 		t.Errorf("it was let start %s after the last pod had gone", took)
 	}
-	if got := fenceOf(t, l.releasedWell(run)); got != fence+1 {
+	if got := fenceOf(t, l.of(run).releasedWell()); got != fence+1 {
 		t.Errorf("its fence is %d, want %d", got, fence+1)
 	}
 }
 
 // heldBy gives the lock to a hub that never renews it, and returns its fence.
-func (l *lab) heldBy(hub string) int64 {
-	l.t.Helper()
-	all := l.api.Resource(leases).Namespace(contract.NamespaceSystem)
-	u, fence := l.lease(), int64(1)
+func (ks locks) heldBy(hub string) int64 {
+	ks.l.t.Helper()
+	all := ks.l.api.Resource(leases).Namespace(contract.NamespaceSystem)
+	u, fence := ks.lease(), int64(1)
 	spec := map[string]any{
 		"holderIdentity": hub, "leaseDurationSeconds": int64(60),
 		"renewTime": time.Now().UTC().Format(metav1.RFC3339Micro),
@@ -216,29 +216,29 @@ func (l *lab) heldBy(hub string) int64 {
 		}
 		u.SetName(contract.LeasePlatform)
 		u.SetAnnotations(map[string]string{contract.AnnotationSetupKey: "theirs", contract.AnnotationFence: "1"})
-		_, err = all.Create(l.t.Context(), u, metav1.CreateOptions{})
+		_, err = all.Create(ks.l.t.Context(), u, metav1.CreateOptions{})
 	} else {
-		fence = fenceOf(l.t, u) + 1
+		fence = fenceOf(ks.l.t, u) + 1
 		u.SetAnnotations(map[string]string{
 			contract.AnnotationSetupKey: "theirs", contract.AnnotationFence: strconv.FormatInt(fence, 10),
 		})
 		u.Object["spec"] = spec
-		_, err = all.Update(l.t.Context(), u, metav1.UpdateOptions{})
+		_, err = all.Update(ks.l.t.Context(), u, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		l.t.Fatal(err)
+		ks.l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() {
-		if holder(l.lease()) == hub { // nobody took it over
-			_ = all.Delete(context.WithoutCancel(l.t.Context()), contract.LeasePlatform, metav1.DeleteOptions{})
+	ks.l.t.Cleanup(func() {
+		if holder(ks.lease()) == hub { // nobody took it over
+			_ = all.Delete(context.WithoutCancel(ks.l.t.Context()), contract.LeasePlatform, metav1.DeleteOptions{})
 		}
 	})
 	return fence
 }
 
 // engineOf is a pod as a run of another hub leaves it. It asks for no device and is put on no node.
-func (l *lab) engineOf(hub string) string {
-	l.t.Helper()
+func (ks locks) engineOf(hub string) string {
+	ks.l.t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{
 		"automountServiceAccountToken": false, "schedulerName": "nobody",
 		"securityContext": map[string]any{"runAsNonRoot": true, "runAsUser": int64(65532),
@@ -249,15 +249,15 @@ func (l *lab) engineOf(hub string) string {
 	}}}
 	u.SetGenerateName("theirs-")
 	u.SetLabels(map[string]string{contract.LabelHub: hub, contract.LabelRun: "theirs", contract.LabelRelease: "theirs"})
-	made, err := l.api.Resource(pods).Namespace(namespace).Create(l.t.Context(), u, metav1.CreateOptions{})
+	made, err := ks.l.api.Resource(pods).Namespace(namespace).Create(ks.l.t.Context(), u, metav1.CreateOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		ks.l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() {
-		all := l.api.Resource(pods).Namespace(namespace)
-		if err := all.Delete(context.WithoutCancel(l.t.Context()), made.GetName(),
+	ks.l.t.Cleanup(func() {
+		all := ks.l.api.Resource(pods).Namespace(namespace)
+		if err := all.Delete(context.WithoutCancel(ks.l.t.Context()), made.GetName(),
 			metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			l.t.Logf("removing %s: %v", made.GetName(), err)
+			ks.l.t.Logf("removing %s: %v", made.GetName(), err)
 		}
 	})
 	return made.GetName()

@@ -35,7 +35,7 @@ spec:
 // tasks, so the controller starts the last one. Its MLflow run ends too.
 func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 	l := newLab(t, runs(2))
-	parent := l.threePoints()
+	parent := submitThreePoints(l)
 	patch := []byte(`{"spec":{"status":"Cancelled"}}`)
 	if _, err := l.api.Resource(pipelineRuns).Namespace(namespace).Patch(t.Context(), parent, types.MergePatchType,
 		patch, metav1.PatchOptions{}); err != nil {
@@ -52,9 +52,9 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 		return ""
 	})
 	for _, c := range l.list(pipelineRuns, "bflow.dev/matrix="+parent) {
-		l.nothingLeft(c.GetName(), beforeForce)
+		l.of(c.GetName()).nothingLeft(beforeForce)
 	}
-	if open := l.trackedOpen(parent); len(open) > 0 {
+	if open := l.of(parent).trackedOpen(); len(open) > 0 {
 		t.Errorf("left open: %v", open)
 	}
 }
@@ -62,8 +62,8 @@ func TestAMatrixThatIsCancelledOutrightIsSummedUp(t *testing.T) {
 // TestADeletedMatrixGoesWithAllItMade once its last task has run, which ends its MLflow run.
 func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 	l := newLab(t, runs(2))
-	parent := l.threePoints()
-	if os.Getenv("BFLOW_E2E_MLFLOW") != "" && len(l.trackedOpen(parent)) == 0 {
+	parent := submitThreePoints(l)
+	if os.Getenv("BFLOW_E2E_MLFLOW") != "" && len(l.of(parent).trackedOpen()) == 0 {
 		t.Error("the matrix has no open MLflow run to be ended")
 	}
 	l.must("delete", "--force", parent)
@@ -81,7 +81,7 @@ func TestADeletedMatrixGoesWithAllItMade(t *testing.T) {
 			return ""
 		})
 	}
-	if open := l.trackedOpen(parent); len(open) > 0 {
+	if open := l.of(parent).trackedOpen(); len(open) > 0 {
 		t.Errorf("left open: %v", open)
 	}
 }
@@ -93,9 +93,9 @@ func TestPipelineExperimentMakesAMatrixOfSeveralPoints(t *testing.T) {
 	started := l.starts(map[string]string{
 		contract.ParamExperiment: brief, contract.ParamOverrides: "load.data.output=[4, 8]\nmatrix.max_parallel=1",
 	})
-	parent := l.child(started)
-	l.waitForEnd(started, 20*time.Minute)
-	said := l.results(started)
+	parent := l.of(started).child()
+	l.of(started).waitForEnd(20 * time.Minute)
+	said := l.of(started).results()
 	if !measured(said[contract.ResultVerdict]) || said[contract.ResultRuns] != parent ||
 		strings.Count(said[contract.ResultPlanHashes], ",") != 1 {
 		t.Fatalf("results %v of matrix %s, log:\n%s", said, parent, l.tkn("pipelinerun", "logs", started))
@@ -109,12 +109,12 @@ func TestPipelineExperimentMakesAMatrixOfSeveralPoints(t *testing.T) {
 		t.Errorf("the second run was made at %s, before the first ended at %s", begun, over)
 	}
 	for _, run := range []string{first.GetName(), second.GetName()} {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
-// threePoints submits a matrix, and returns when its first run is under load.
-func (l *lab) threePoints() (parent string) {
+// submitThreePoints submits a matrix, and returns when its first run is under load.
+func submitThreePoints(l *lab) (parent string) {
 	l.t.Helper()
 	parent = l.submit(l.write("three.yaml", threePoints))[0]
 	first := parent + "-00001"

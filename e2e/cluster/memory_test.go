@@ -43,7 +43,7 @@ func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 		t.Fatalf("load-gen is given no memory in\n%s", specs)
 	}
 	run := l.create(head + "\n  taskRunSpecs:" + less.Replace(specs))
-	l.waitForEnd(run, 20*time.Minute)
+	l.of(run).waitForEnd(20 * time.Minute)
 	dir := filepath.Join(t.TempDir(), run)
 	l.must("fetch", run, "--out", dir)
 	v, err := report.ReadVerdict(dir)
@@ -60,5 +60,5 @@ func TestALoadGeneratorThatMemoryRunsOutForIsReported(t *testing.T) {
 	if err != nil || len(stages) != 1 || stages[0].Planned.Name != "small" {
 		t.Errorf("%d stages, %v, want the first", len(stages), err)
 	}
-	l.nothingLeft(run, beforeForce)
+	l.of(run).nothingLeft(beforeForce)
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // track has runs send their results to the MLflow server of BFLOW_E2E_MLFLOW, if there is one.
-func (l *lab) track() {
-	l.t.Helper()
+func (tr tracking) track() {
+	tr.l.t.Helper()
 	url := os.Getenv("BFLOW_E2E_MLFLOW")
 	if url == "" {
 		return
@@ -26,9 +26,9 @@ func (l *lab) track() {
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": contract.SecretMLflow},
 		"stringData": map[string]any{contract.EnvMLflowURI: url},
 	}}
-	_, err := l.api.Resource(secrets).Namespace(namespace).Create(l.t.Context(), secret, metav1.CreateOptions{})
+	_, err := tr.l.api.Resource(secrets).Namespace(namespace).Create(tr.l.t.Context(), secret, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
 }
 
@@ -40,14 +40,14 @@ type trackedRun struct {
 	} `json:"info"`
 }
 
-// trackedRuns asks MLflow, by plain HTTP, for what it has of a run or a matrix.
-func (l *lab) trackedRuns(name string) []trackedRun {
-	l.t.Helper()
-	return append(l.tagged("bflow.run", name), l.tagged("bflow.matrix", name)...)
+// runs asks MLflow, by plain HTTP, for what it has of a run or a matrix.
+func (tr tracking) runs(name string) []trackedRun {
+	tr.l.t.Helper()
+	return append(tr.tagged("bflow.run", name), tr.tagged("bflow.matrix", name)...)
 }
 
-func (l *lab) tagged(key, value string) []trackedRun {
-	l.t.Helper()
+func (tr tracking) tagged(key, value string) []trackedRun {
+	tr.l.t.Helper()
 	if os.Getenv("BFLOW_E2E_MLFLOW") == "" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (l *lab) tagged(key, value string) []trackedRun {
 			ID string `json:"experiment_id"`
 		} `json:"experiments"`
 	}
-	l.mlflow("experiments/search", map[string]any{"max_results": 1000}, &found)
+	tr.ask("experiments/search", map[string]any{"max_results": 1000}, &found)
 	var ids []string
 	for _, e := range found.Experiments {
 		ids = append(ids, e.ID)
@@ -64,14 +64,14 @@ func (l *lab) tagged(key, value string) []trackedRun {
 	var out struct {
 		Runs []trackedRun `json:"runs"`
 	}
-	l.mlflow("runs/search", map[string]any{"experiment_ids": ids, "filter": "tags.`" + key + "` = '" + value + "'"}, &out)
+	tr.ask("runs/search", map[string]any{"experiment_ids": ids, "filter": "tags.`" + key + "` = '" + value + "'"}, &out)
 	return out.Runs
 }
 
 // trackedOpen names runs of MLflow that say that they still run.
-func (l *lab) trackedOpen(run string) (open []string) {
-	l.t.Helper()
-	for _, r := range l.trackedRuns(run) {
+func (lr labRun) trackedOpen() (open []string) {
+	lr.l.t.Helper()
+	for _, r := range lr.l.mlflow().runs(lr.name) {
 		if r.Info.Status == "RUNNING" || r.Info.Status == "SCHEDULED" {
 			open = append(open, "MLflow run "+r.Info.Name)
 		}
@@ -79,28 +79,28 @@ func (l *lab) trackedOpen(run string) (open []string) {
 	return open
 }
 
-func (l *lab) mlflow(path string, in, out any) {
-	l.t.Helper()
+func (tr tracking) ask(path string, in, out any) {
+	tr.l.t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
 	req, err := http.NewRequest(http.MethodPost, os.Getenv("BFLOW_E2E_MLFLOW")+"/api/2.0/mlflow/"+path,
 		bytes.NewReader(body))
 	if err != nil {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true // a server ends a connection that has been idle for some seconds, also while the next request comes
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		l.t.Fatalf("MLflow answers %s to %s", resp.Status, path)
+		tr.l.t.Fatalf("MLflow answers %s to %s", resp.Status, path)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		l.t.Fatal(err)
+		tr.l.t.Fatal(err)
 	}
 }

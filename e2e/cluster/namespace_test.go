@@ -30,10 +30,10 @@ const goneWithin = 3 * time.Minute
 func TestADeletedNamespaceGoesAndTakesNoGPUs(t *testing.T) {
 	l := newLab(t, alone)
 	const team = "bflow-e2e-gone"
-	l.team(team)
+	l.team().add(team)
 	other := l.submit(l.write("other.yaml", experiment(oneOfEight, "2m", "")))[0]
 	running := l.submit(l.write("running.yaml", of(team, experiment(fourOfEight, "10m", ""))))[0]
-	l.loads(team, running)
+	l.team().loads(team, running)
 	l.submit(l.write("queued.yaml", of(team, experiment(allEight, "1s", ""))))
 	l.await(5*time.Minute, "both runs of the team to be queued", func() string {
 		all, err := l.listIn(workloads, team, "")
@@ -42,11 +42,11 @@ func TestADeletedNamespaceGoesAndTakesNoGPUs(t *testing.T) {
 		}
 		return ""
 	})
-	l.deleteNamespace(team)
-	l.succeeded(other)
-	l.ranOnce(other)
-	l.nothingLeft(other, beforeForce)
-	l.quotaFree(beforeForce)
+	l.team().delete(team)
+	l.of(other).succeeded()
+	l.of(other).ranOnce()
+	l.of(other).nothingLeft(beforeForce)
+	l.quota().awaitFree(beforeForce)
 }
 
 // TestADeletedNamespaceLeavesNothingOnATarget is the same for a run whose server and load are on the worker.
@@ -57,11 +57,11 @@ func TestADeletedNamespaceLeavesNothingOnATarget(t *testing.T) {
 	l := newLab(t, withWorker)
 	w := l.onWorker()
 	const team = "bflow-e2e-far"
-	l.team(team)
-	l.teamOn(w, team)
+	l.team().add(team)
+	l.team().addOn(w, team)
 	run := l.submit(l.write("far.yaml", of(team, experiment(oneOfEight, "10m", onTheWorker))))[0]
-	l.loads(team, run)
-	l.deleteNamespace(team)
+	l.team().loads(team, run)
+	l.team().delete(team)
 	w.await(time.Minute, "nothing to be left of "+run+" on the worker", func() string {
 		var left []string
 		for _, kind := range []schema.GroupVersionResource{pods, deployments, jobs, services} {
@@ -94,8 +94,8 @@ func TestATeamComesAndGoes(t *testing.T) {
 			_ = l.api.Resource(namespaces).Delete(context.WithoutCancel(t.Context()), team, metav1.DeleteOptions{})
 		}
 	})
-	l.loadCPUFrom(namespace, team)
-	l.watchToEnd(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
+	l.team().loadCPUFrom(namespace, team)
+	l.team().watchToEnd(team, l.submit(l.write("first.yaml", of(team, experiment(oneOfEight, "1s", ""))), "-n", team)[0])
 	theirs := &unstructured.Unstructured{
 		Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "theirs"}},
 	}
@@ -104,7 +104,7 @@ func TestATeamComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := l.submit(l.write("second.yaml", of(team, experiment(oneOfEight, "20s", ""))), "-n", team)[0]
-	l.loads(team, second)
+	l.team().loads(team, second)
 
 	refused := l.bflow("bootstrap", "namespace", "remove", team)
 	if refused.code == 0 || !strings.Contains(refused.err, "it has active runs: 1, "+second+" first") {
@@ -135,25 +135,25 @@ func TestATeamComesAndGoes(t *testing.T) {
 }
 
 // watchToEnd watches a run as a person does, until it has ended well.
-func (l *lab) watchToEnd(namespace, run string) {
-	l.t.Helper()
-	if r := l.command(40*time.Minute, bflowPath(), "watch", run, "--plain", "-n", namespace); r.code != 0 {
-		l.t.Fatalf("%s ended with %d\n%s%s", run, r.code, r.out, r.err)
+func (ns teams) watchToEnd(namespace, run string) {
+	ns.l.t.Helper()
+	if r := ns.l.command(40*time.Minute, bflowPath(), "watch", run, "--plain", "-n", namespace); r.code != 0 {
+		ns.l.t.Fatalf("%s ended with %d\n%s%s", run, r.code, r.out, r.err)
 	}
 }
 
 // loadCPUFrom has the load generators of a team ask for as many cores as those of another namespace.
-func (l *lab) loadCPUFrom(other, team string) {
-	l.t.Helper()
-	hub, err := l.getIn(configMaps, other, contract.ConfigMapHub)
+func (ns teams) loadCPUFrom(other, team string) {
+	ns.l.t.Helper()
+	hub, err := ns.l.getIn(configMaps, other, contract.ConfigMapHub)
 	if err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
 	cpu, _, _ := unstructured.NestedString(hub.Object, "data", contract.HubLoadCPU)
 	patch := fmt.Appendf(nil, `{"data":{%q:%q}}`, contract.HubLoadCPU, cpu)
-	if _, err := l.api.Resource(configMaps).Namespace(team).Patch(l.t.Context(), contract.ConfigMapHub,
+	if _, err := ns.l.api.Resource(configMaps).Namespace(team).Patch(ns.l.t.Context(), contract.ConfigMapHub,
 		types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
 }
 
@@ -162,39 +162,39 @@ func of(team, experiment string) string {
 	return strings.ReplaceAll(experiment, "namespace: "+namespace, "namespace: "+team)
 }
 
-// team makes a namespace of runs beside that of the other tests, as bootstrap does, until the end of the test.
-func (l *lab) team(name string) {
-	l.t.Helper()
+// add makes a namespace of runs beside that of the other tests, as bootstrap does, until the end of the test.
+func (ns teams) add(name string) {
+	ns.l.t.Helper()
 	all, err := objects.Objects(objects.Config{Namespaces: []string{name}})
 	if err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
-	l.createTeam(name, all)
-	hub, err := l.api.Resource(configMaps).Namespace(namespace).Get(l.t.Context(), contract.ConfigMapHub,
+	ns.create(name, all)
+	hub, err := ns.l.api.Resource(configMaps).Namespace(namespace).Get(ns.l.t.Context(), contract.ConfigMapHub,
 		metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
-	l.createTeam(name, []*unstructured.Unstructured{{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+	ns.create(name, []*unstructured.Unstructured{{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": contract.ConfigMapHub, "namespace": name}, "data": hub.Object["data"]}}})
 }
 
-// teamOn makes the same on a worker, and the queue of the worker beside the runs.
-func (l *lab) teamOn(w *lab, name string) {
-	l.t.Helper()
-	target := objects.Target{Name: workerTarget, Namespaces: []string{name}, Hub: l.hub()}
+// addOn makes the same on a worker, and the queue of the worker beside the runs.
+func (ns teams) addOn(w *lab, name string) {
+	ns.l.t.Helper()
+	target := objects.Target{Name: workerTarget, Namespaces: []string{name}, Hub: ns.l.hub()}
 	all, err := target.Objects()
 	if err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
-	w.createTeam(name, all)
-	l.createTeam(name, target.QueueObjects())
+	w.team().create(name, all)
+	ns.create(name, target.QueueObjects())
 }
 
-// createTeam makes those of some objects that are of one team alone: its namespace, what lies in it, and what is bound
+// create makes those of some objects that are of one team alone: its namespace, what lies in it, and what is bound
 // for it elsewhere.
-func (l *lab) createTeam(name string, all []*unstructured.Unstructured) {
-	l.t.Helper()
+func (ns teams) create(name string, all []*unstructured.Unstructured) {
+	ns.l.t.Helper()
 	for _, o := range all {
 		itself := o.GetKind() == "Namespace" && o.GetName() == name
 		if !itself && o.GetNamespace() != name && !strings.HasSuffix(o.GetName(), "-"+name) ||
@@ -202,15 +202,15 @@ func (l *lab) createTeam(name string, all []*unstructured.Unstructured) {
 			continue
 		}
 		plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-		at := l.api.Resource(plural).Namespace(o.GetNamespace())
-		if _, err := at.Create(l.t.Context(), o, metav1.CreateOptions{}); err != nil {
-			l.t.Fatalf("making %s %s: %v", o.GetKind(), o.GetName(), err)
+		at := ns.l.api.Resource(plural).Namespace(o.GetNamespace())
+		if _, err := at.Create(ns.l.t.Context(), o, metav1.CreateOptions{}); err != nil {
+			ns.l.t.Fatalf("making %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
 		if itself || o.GetNamespace() != name {
-			l.t.Cleanup(func() {
-				err := at.Delete(context.WithoutCancel(l.t.Context()), o.GetName(), metav1.DeleteOptions{})
+			ns.l.t.Cleanup(func() {
+				err := at.Delete(context.WithoutCancel(ns.l.t.Context()), o.GetName(), metav1.DeleteOptions{})
 				if err != nil && !apierrors.IsNotFound(err) {
-					l.t.Error(err)
+					ns.l.t.Error(err)
 				}
 			})
 		}
@@ -218,10 +218,10 @@ func (l *lab) createTeam(name string, all []*unstructured.Unstructured) {
 }
 
 // loads waits until the load generator of a run in the namespace of a team has a pod that runs.
-func (l *lab) loads(team, run string) {
-	l.t.Helper()
-	l.await(40*time.Minute, "load-gen-0 of "+run, func() string {
-		found, err := l.listIn(pods, team, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
+func (ns teams) loads(team, run string) {
+	ns.l.t.Helper()
+	ns.l.await(40*time.Minute, "load-gen-0 of "+run, func() string {
+		found, err := ns.l.listIn(pods, team, "tekton.dev/pipelineRun="+run+",tekton.dev/pipelineTask=load-gen-0")
 		if err != nil {
 			return err.Error()
 		}
@@ -230,28 +230,28 @@ func (l *lab) loads(team, run string) {
 				return ""
 			}
 		}
-		if pr, err := l.getIn(pipelineRuns, team, run); err == nil {
+		if pr, err := ns.l.getIn(pipelineRuns, team, run); err == nil {
 			if status, reason := condition(pr); status == "False" {
-				l.t.Fatalf("%s ended before: %s\n%s", run, reason, l.bflow("status", run).out)
+				ns.l.t.Fatalf("%s ended before: %s\n%s", run, reason, ns.l.bflow("status", run).out)
 			}
 		}
 		return "it has no running pod"
 	})
 }
 
-// deleteNamespace does what kubectl does, and waits until the namespace is gone.
-func (l *lab) deleteNamespace(name string) {
-	l.t.Helper()
-	l.deleteNamespaceWithin(goneWithin, name)
+// delete does what kubectl does, and waits until the namespace is gone.
+func (ns teams) delete(name string) {
+	ns.l.t.Helper()
+	ns.deleteWithin(goneWithin, name)
 }
 
-func (l *lab) deleteNamespaceWithin(limit time.Duration, name string) {
-	l.t.Helper()
-	if err := l.api.Resource(namespaces).Delete(l.t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		l.t.Fatal(err)
+func (ns teams) deleteWithin(limit time.Duration, name string) {
+	ns.l.t.Helper()
+	if err := ns.l.api.Resource(namespaces).Delete(ns.l.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		ns.l.t.Fatal(err)
 	}
-	l.await(limit, "namespace "+name+" to be gone", func() string {
-		n, err := l.api.Resource(namespaces).Get(context.WithoutCancel(l.t.Context()), name, metav1.GetOptions{})
+	ns.l.await(limit, "namespace "+name+" to be gone", func() string {
+		n, err := ns.l.api.Resource(namespaces).Get(context.WithoutCancel(ns.l.t.Context()), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return ""
 		}

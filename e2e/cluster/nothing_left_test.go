@@ -20,24 +20,24 @@ const beforeForce = 8 * time.Minute
 // nothingLeft waits until a run has left no pod that runs, no Service, Deployment, Job or Secret, no Workload that
 // holds quota, and no run of MLflow that is not ended. What is kept on purpose is its PipelineRun, its TaskRuns with
 // their ended pods, its plan and its volume.
-func (l *lab) nothingLeft(run string, limit time.Duration) {
-	l.t.Helper()
-	l.await(limit, "nothing to be left of "+run, func() string {
-		left := l.leftOnTheCluster(run)
-		if len(left) == 0 && !l.watched {
-			left = l.trackedOpen(run)
+func (lr labRun) nothingLeft(limit time.Duration) {
+	lr.l.t.Helper()
+	lr.l.await(limit, "nothing to be left of "+lr.name, func() string {
+		left := lr.leftOnTheCluster()
+		if len(left) == 0 && !lr.l.watched {
+			left = lr.trackedOpen()
 		}
 		return strings.Join(left, ", ")
 	})
 }
 
 // leftOnTheCluster names what nothingLeft waits for beside MLflow.
-func (l *lab) leftOnTheCluster(run string) (left []string) {
-	l.t.Helper()
+func (lr labRun) leftOnTheCluster() (left []string) {
+	lr.l.t.Helper()
 	for kind, list := range map[string][]unstructured.Unstructured{
-		"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run),
-		"Secret": l.ofRun(secrets, run),
-		"Pod":    l.livePods(run), "Workload": l.holding(run),
+		"Service": lr.objects(services), "Deployment": lr.objects(deployments), "Job": lr.objects(jobs),
+		"Secret": lr.objects(secrets),
+		"Pod":    lr.livePods(), "Workload": lr.holding(),
 	} {
 		for _, u := range list {
 			left = append(left, kind+" "+u.GetName())
@@ -46,13 +46,13 @@ func (l *lab) leftOnTheCluster(run string) (left []string) {
 	return left
 }
 
-// ofRun returns what carries the label of the run.
-func (l *lab) ofRun(kind schema.GroupVersionResource, run string) []unstructured.Unstructured {
-	return l.list(kind, contract.LabelRun+"="+run)
+// objects returns what carries the label of the run.
+func (lr labRun) objects(kind schema.GroupVersionResource) []unstructured.Unstructured {
+	return lr.l.list(kind, contract.LabelRun+"="+lr.name)
 }
 
-func (l *lab) livePods(run string) (live []unstructured.Unstructured) {
-	for _, u := range l.ofRun(pods, run) {
+func (lr labRun) livePods() (live []unstructured.Unstructured) {
+	for _, u := range lr.objects(pods) {
 		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 		if phase != "Succeeded" && phase != "Failed" {
 			live = append(live, u)
@@ -62,9 +62,9 @@ func (l *lab) livePods(run string) (live []unstructured.Unstructured) {
 }
 
 // holding returns the Workloads of a run that hold quota.
-func (l *lab) holding(run string) (held []unstructured.Unstructured) {
-	for _, w := range l.list(workloads, "") {
-		if !ownedBy(&w, run) || conditionIs(&w, "Finished", "True") {
+func (lr labRun) holding() (held []unstructured.Unstructured) {
+	for _, w := range lr.l.list(workloads, "") {
+		if !ownedBy(&w, lr.name) || conditionIs(&w, "Finished", "True") {
 			continue
 		}
 		if conditionIs(&w, "QuotaReserved", "True") {
@@ -93,11 +93,11 @@ func conditionIs(u *unstructured.Unstructured, kind, want string) bool {
 	return false
 }
 
-// quotaFree waits until nothing of a resource of queue local is reserved.
-func (l *lab) quotaFree(limit time.Duration) {
-	l.t.Helper()
-	l.await(limit, "the quota to be free", func() string {
-		cq, err := l.getIn(clusterQueue, "", contract.TargetLocal)
+// awaitFree waits until nothing of a resource of queue local is reserved.
+func (q quota) awaitFree(limit time.Duration) {
+	q.l.t.Helper()
+	q.l.await(limit, "the quota to be free", func() string {
+		cq, err := q.l.getIn(clusterQueue, "", contract.TargetLocal)
 		if err != nil {
 			return err.Error()
 		}

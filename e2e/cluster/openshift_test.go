@@ -47,12 +47,12 @@ func TestRunsKeepOpenShiftsRules(t *testing.T) {
 		t.Skip("BFLOW_E2E_HOST names no address of this host that the API server reaches")
 	}
 	l := newLab(t, alone)
-	scc := l.startSCC(host, namespace, ourController.namespace)
+	scc := startSCC(l, host, namespace, ourController.namespace)
 
-	l.kill(ourController)
+	l.controllers().kill(ourController)
 	run := l.submit(l.write("small.yaml", experiment(fourOfEight, "2s", "")), "--platform", "openshift")[0]
-	l.succeeded(run)
-	l.nothingLeft(run, beforeForce)
+	l.of(run).succeeded()
+	l.of(run).nothingLeft(beforeForce)
 
 	for _, who := range []string{"bflow-controller-", run + "-provision-pod", run + "-load-gen-0-pod",
 		run + "-mlflow-push-pod", "-sim-"} {
@@ -85,7 +85,7 @@ func (s *scc) violations() []string {
 }
 
 // startSCC serves the model to the API server for pods of some namespaces, until the test ends.
-func (l *lab) startSCC(host string, in ...string) *scc {
+func startSCC(l *lab, host string, in ...string) *scc {
 	l.t.Helper()
 	s := &scc{}
 	cert, ca := certificate(l.t, host)

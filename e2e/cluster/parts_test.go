@@ -39,14 +39,14 @@ func TestAPartThatIsGoneDelaysOnlyWhoNeedsIt(t *testing.T) {
 		needs     func(l *lab) func() // starts what needs it, and returns what waits for that once it is back
 	}{
 		{name: "the label of a team's namespace", take: func(l *lab) func() {
-			l.team(team)
-			return l.label(team, "false")
+			l.team().add(team)
+			return l.team().label(team, "false")
 		}, needs: func(l *lab) func() {
 			run := l.submit(l.write("team.yaml", of(team, experiment(oneOfEight, "1s", ""))))[0]
-			return func() { l.letStart(team, run); l.must("cancel", run) }
+			return func() { l.team().letStart(team, run); l.must("cancel", run) }
 		}},
 		{name: "the right to CustomRuns", faulty: true, take: func(l *lab) func() {
-			return l.withoutRule(clusterRoles, "", "bflow-controller-runs", "customruns")
+			return withoutRule(l, clusterRoles, "", "bflow-controller-runs", "customruns")
 		}, needs: func(l *lab) func() {
 			parent := l.submit(l.write("three.yaml", threePoints))[0]
 			return func() {
@@ -60,10 +60,10 @@ func TestAPartThatIsGoneDelaysOnlyWhoNeedsIt(t *testing.T) {
 			}
 		}},
 		{name: "the right to the Secrets of targets", more: true, faulty: true, take: func(l *lab) func() {
-			return l.withoutRule(roles, contract.NamespaceSystem, "bflow-controller", "secrets")
+			return withoutRule(l, roles, contract.NamespaceSystem, "bflow-controller", "secrets")
 		}},
 		{name: "Tekton's webhook", more: true, everybody: true, take: func(l *lab) func() {
-			return l.scaledDown("tekton-pipelines", "tekton-pipelines-webhook")
+			return l.controllers().stop("tekton-pipelines", "tekton-pipelines-webhook")
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -76,39 +76,39 @@ func TestAPartThatIsGoneDelaysOnlyWhoNeedsIt(t *testing.T) {
 			l := newLab(t, alone)
 			give := row.take(l)
 			t.Cleanup(give)
-			l.kill(ourController)
+			l.controllers().kill(ourController)
 			needs := func() {}
 			if row.needs != nil {
 				needs = row.needs(l)
 			}
 			if !row.everybody {
-				l.must("cancel", l.single())
+				l.must("cancel", submitSingle(l))
 			}
 			give()
 			needs()
 			if row.everybody {
-				run := l.single()
-				l.succeeded(run)
-				l.ranOnce(run)
+				run := submitSingle(l)
+				l.of(run).succeeded()
+				l.of(run).ranOnce()
 			}
-			l.quotaFree(beforeForce)
+			l.quota().awaitFree(beforeForce)
 		})
 	}
 }
 
-// single submits a run that needs a GPU of the hub and nothing else, and waits until it is let start.
-func (l *lab) single() string {
+// submitSingle submits a run that needs a GPU of the hub and nothing else, and waits until it is let start.
+func submitSingle(l *lab) string {
 	l.t.Helper()
 	run := l.submit(l.write("single.yaml", experiment(oneOfEight, "1s", "")))[0]
-	l.letStart(namespace, run)
+	l.team().letStart(namespace, run)
 	return run
 }
 
 // letStart waits until a run is let start.
-func (l *lab) letStart(namespace, run string) {
-	l.t.Helper()
-	l.await(partDelay, run+" to be let start", func() string {
-		pr, err := l.getIn(pipelineRuns, namespace, run)
+func (ns teams) letStart(namespace, run string) {
+	ns.l.t.Helper()
+	ns.l.await(partDelay, run+" to be let start", func() string {
+		pr, err := ns.l.getIn(pipelineRuns, namespace, run)
 		if err != nil {
 			return err.Error()
 		}
@@ -120,22 +120,22 @@ func (l *lab) letStart(namespace, run string) {
 }
 
 // label sets the label of runs on a namespace, and returns what sets it to true.
-func (l *lab) label(name, value string) (back func()) {
-	l.t.Helper()
+func (ns teams) label(name, value string) (back func()) {
+	ns.l.t.Helper()
 	set := func(value string) error {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, contract.LabelEnabled, value)
-		_, err := l.api.Resource(namespaces).Patch(context.WithoutCancel(l.t.Context()), name, types.MergePatchType,
+		_, err := ns.l.api.Resource(namespaces).Patch(context.WithoutCancel(ns.l.t.Context()), name, types.MergePatchType,
 			patch, metav1.PatchOptions{})
 		return err
 	}
 	if err := set(value); err != nil {
-		l.t.Fatal(err)
+		ns.l.t.Fatal(err)
 	}
 	return func() { _ = set("true") } // the namespace may be gone by then
 }
 
 // withoutRule takes the rules about a resource out of a role, and returns what puts them back.
-func (l *lab) withoutRule(kind schema.GroupVersionResource, in, name, resource string) (back func()) {
+func withoutRule(l *lab, kind schema.GroupVersionResource, in, name, resource string) (back func()) {
 	l.t.Helper()
 	role, err := l.getIn(kind, in, name)
 	if err != nil {
@@ -166,17 +166,17 @@ func (l *lab) withoutRule(kind schema.GroupVersionResource, in, name, resource s
 	return func() { set(all) }
 }
 
-// scaledDown ends a Deployment of one replica, and returns what brings it back and waits for it.
-func (l *lab) scaledDown(in, name string) (back func()) {
-	l.t.Helper()
+// stop ends a Deployment of one replica, and returns what brings it back and waits for it.
+func (cs controllers) stop(in, name string) (back func()) {
+	cs.l.t.Helper()
 	set := func(replicas int) {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		if _, err := l.api.Resource(deployments).Namespace(in).Patch(context.WithoutCancel(l.t.Context()), name,
+		if _, err := cs.l.api.Resource(deployments).Namespace(in).Patch(context.WithoutCancel(cs.l.t.Context()), name,
 			types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			l.t.Fatal(err)
+			cs.l.t.Fatal(err)
 		}
-		l.await(5*time.Minute, fmt.Sprintf("%d pods of %s to be there", replicas, name), func() string {
-			d, err := l.getIn(deployments, in, name)
+		cs.l.await(5*time.Minute, fmt.Sprintf("%d pods of %s to be there", replicas, name), func() string {
+			d, err := cs.l.getIn(deployments, in, name)
 			if err != nil {
 				return err.Error()
 			}

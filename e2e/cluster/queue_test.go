@@ -34,7 +34,7 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	l := newLab(t, alone)
 	file := l.write("four.yaml", fourGPUs)
 	since := metav1.Now()
-	most := l.sampleGPUs()
+	most := l.quota().sampleGPUs()
 	var runs []string
 	many := 20
 	if testing.Short() {
@@ -65,39 +65,39 @@ func TestRunsWaitForGPUs(t *testing.T) {
 	if n := most(); n > 8 || n < 4 {
 		t.Errorf("at most %d GPUs were asked for at once; the node has 8, a run takes 4", n)
 	}
-	l.inOrder(runs)
-	l.noneUnschedulable(since)
+	l.quota().inOrder(runs)
+	l.quota().noneUnschedulable(since)
 	for _, run := range runs {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
 // inOrder checks that runs were let start in the order in which they were made.
-func (l *lab) inOrder(runs []string) {
-	l.t.Helper()
+func (q quota) inOrder(runs []string) {
+	q.l.t.Helper()
 	var admitted []string
 	for _, run := range runs {
-		at := l.run(run).GetAnnotations()[contract.AnnotationAdmitted]
+		at := q.l.run(run).GetAnnotations()[contract.AnnotationAdmitted]
 		if at == "" {
-			l.t.Errorf("%s does not say when it was let start", run)
+			q.l.t.Errorf("%s does not say when it was let start", run)
 		}
 		admitted = append(admitted, at)
 	}
 	if !slices.IsSorted(admitted) {
-		l.t.Errorf("runs were let start in another order than they were made:\n%s", strings.Join(admitted, "\n"))
+		q.l.t.Errorf("runs were let start in another order than they were made:\n%s", strings.Join(admitted, "\n"))
 	}
 }
 
-func (l *lab) noneUnschedulable(since metav1.Time) {
-	l.t.Helper()
-	for _, e := range l.list(events, "") {
+func (q quota) noneUnschedulable(since metav1.Time) {
+	q.l.t.Helper()
+	for _, e := range q.l.list(events, "") {
 		last, _, _ := unstructured.NestedString(e.Object, "lastTimestamp")
 		if at, err := time.Parse(time.RFC3339, last); err != nil || at.Before(since.Time) {
 			continue
 		}
 		if reason, _, _ := unstructured.NestedString(e.Object, "reason"); reason == "FailedScheduling" {
 			message, _, _ := unstructured.NestedString(e.Object, "message")
-			l.t.Errorf("%s: %s", e.GetName(), fmt.Sprint(message))
+			q.l.t.Errorf("%s: %s", e.GetName(), fmt.Sprint(message))
 		}
 	}
 }

@@ -34,21 +34,21 @@ func TestAnExperimentOfARepositoryAndOneOfAFork(t *testing.T) {
 		contract.ParamTrustedOnly: "true",
 	}
 	pr := l.starts(ask)
-	l.waitForEnd(pr, 20*time.Minute)
-	if said := l.results(pr); !measured(said[contract.ResultVerdict]) {
+	l.of(pr).waitForEnd(20 * time.Minute)
+	if said := l.of(pr).results(); !measured(said[contract.ResultVerdict]) {
 		t.Fatalf("results %v, log:\n%s", said, l.tkn("pipelinerun", "logs", pr))
 	}
-	run := l.child(pr)
+	run := l.of(pr).child()
 	if got, want := l.run(run).GetAnnotations()[contract.AnnotationSource],
 		r.URL+"@"+commit+":bench/brief.yaml"; got != want {
 		t.Errorf("source %s, want %s", got, want)
 	}
 	ask[contract.ParamRevision] = "refs/pull/1/head"
 	pr = l.starts(ask)
-	l.waitForEnd(pr, 20*time.Minute)
+	l.of(pr).waitForEnd(20 * time.Minute)
 	if logs := l.tkn("pipelinerun", "logs", pr); !strings.Contains(logs, "it may come from a fork") ||
-		len(l.children(pr)) > 0 {
-		t.Errorf("runs %v, log:\n%s", l.children(pr), logs)
+		len(l.of(pr).children()) > 0 {
+		t.Errorf("runs %v, log:\n%s", l.of(pr).children(), logs)
 	}
 }
 
@@ -80,7 +80,7 @@ metadata: {name: own}
 spec:
   guidellm: {backend: {api_key: abc}, profile: {kind: concurrent, streams: [4]}, constraint: [{kind: max_duration, seconds: 600}]}`).Replace(brief)
 	parent := l.starts(map[string]string{contract.ParamExperiment: text})
-	run := l.child(parent)
+	run := l.of(parent).child()
 	owned := func() string {
 		for _, s := range l.list(secrets, contract.LabelExperiment+"=literal") {
 			if ownedBy(&s, parent) {
@@ -93,7 +93,7 @@ spec:
 		t.Error("no Secret belongs to the PipelineRun")
 	}
 	deletion(l, parent)
-	l.gone(run)
+	l.of(run).gone()
 	l.await(10*time.Minute, "the Secret to be gone", owned)
-	l.nothingLeft(run, beforeForce)
+	l.of(run).nothingLeft(beforeForce)
 }

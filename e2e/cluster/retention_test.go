@@ -25,9 +25,9 @@ var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvol
 func TestARunWithALifetimeLeavesNothing(t *testing.T) {
 	l := newLab(t)
 	const team = "bflow-e2e-kept" // without MLflow
-	l.team(team)
+	l.team().add(team)
 	run := l.submit(l.write("kept.yaml", of(team, reported("  ttl_seconds_after_finished: 3\n"))), "-n", team)[0]
-	l.watchToEnd(team, run)
+	l.team().watchToEnd(team, run)
 	released := ""
 	l.await(5*time.Minute, run+" to be released", func() string {
 		pr, err := l.getIn(pipelineRuns, team, run)
@@ -103,7 +103,7 @@ func TestOfAMatrixOneVolumeIsLeft(t *testing.T) {
 	l := newLab(t, runs(3))
 	parent := l.submit(l.write(
 		"volumes.yaml", reported(fmt.Sprintf("  matrix: {repeat: %d, max_parallel: 3}\n", points))))[0]
-	l.waitForEnd(parent, time.Duration(points)*5*time.Minute)
+	l.of(parent).waitForEnd(time.Duration(points) * 5 * time.Minute)
 	ofRuns := map[string]bool{}
 	for _, pr := range l.list(pipelineRuns, contract.LabelMatrix+"="+parent) {
 		ofRuns[string(pr.GetUID())] = true

@@ -75,7 +75,7 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 			t.Skipf("the variables name no audit log of the API server of %s, on which these tests have run", hub.name)
 		}
 	}
-	newLab(t, alone).leadAnew()
+	newLab(t, alone).controllers().leadAnew()
 	var logs []io.Reader
 	for _, hub := range theHubs() {
 		logs = append(logs, wholeLog(t, hub.audit))
@@ -114,18 +114,18 @@ func TestRightsGrantedAreRightsUsed(t *testing.T) {
 
 // leadAnew takes the Lease of the controllers away, so that the one that leads makes another: that is done once in the
 // life of an installation, and the log of one that is in use no longer tells of it.
-func (l *lab) leadAnew() {
-	l.t.Helper()
-	at := l.api.Resource(leases).Namespace(contract.NamespaceSystem)
-	old, err := at.Get(l.t.Context(), contract.AccountController, metav1.GetOptions{})
+func (cs controllers) leadAnew() {
+	cs.l.t.Helper()
+	at := cs.l.api.Resource(leases).Namespace(contract.NamespaceSystem)
+	old, err := at.Get(cs.l.t.Context(), contract.AccountController, metav1.GetOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		cs.l.t.Fatal(err)
 	}
-	if err := at.Delete(l.t.Context(), old.GetName(), metav1.DeleteOptions{}); err != nil {
-		l.t.Fatal(err)
+	if err := at.Delete(cs.l.t.Context(), old.GetName(), metav1.DeleteOptions{}); err != nil {
+		cs.l.t.Fatal(err)
 	}
-	l.awaitAnswer(time.Minute, "a controller to lead again", func() string {
-		lease, err := at.Get(l.t.Context(), old.GetName(), metav1.GetOptions{})
+	cs.l.awaitAnswer(time.Minute, "a controller to lead again", func() string {
+		lease, err := at.Get(cs.l.t.Context(), old.GetName(), metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err.Error()

@@ -28,21 +28,21 @@ func TestARunThatCannotBeLetStartGivesItsGPUsToOthers(t *testing.T) {
 	}
 	l := newLab(t, alone)
 	const team = "bflow-e2e-refused"
-	l.team(team)
-	repair := l.brokenWebhook(team)
+	l.team().add(team)
+	repair := breakWebhook(l, team)
 	kept := l.submit(l.write("kept.yaml", of(team, experiment(allEight, "1s", ""))))[0]
 	l.says(team, kept, "Admitted, and cannot be started", time.Minute)
 	behind := l.submit(l.write("behind.yaml", experiment(allEight, "1s", "")))[0]
 	l.says(team, kept, "Sent back, so that others go first", 4*time.Minute)
-	l.letStart(namespace, behind)
-	l.succeeded(behind)
+	l.team().letStart(namespace, behind)
+	l.of(behind).succeeded()
 	if pr, err := l.getIn(pipelineRuns, team, kept); err != nil || pr.GetAnnotations()[contract.AnnotationAdmitted] != "" {
 		t.Errorf("the run that cannot be let start: %v, %v", pr.GetAnnotations(), err)
 	}
 	repair()
-	l.letStart(team, kept)
+	l.team().letStart(team, kept)
 	l.must("cancel", kept, "-n", team)
-	l.quotaFree(beforeForce)
+	l.quota().awaitFree(beforeForce)
 }
 
 // says waits until a run says why it waits.
@@ -60,8 +60,8 @@ func (l *lab) says(in, run, want string, limit time.Duration) {
 	})
 }
 
-// brokenWebhook has Secrets of a namespace checked by a webhook that does not answer, and returns what takes it away.
-func (l *lab) brokenWebhook(in string) (repair func()) {
+// breakWebhook has Secrets of a namespace checked by a webhook that does not answer, and returns what takes it away.
+func breakWebhook(l *lab, in string) (repair func()) {
 	l.t.Helper()
 	at := l.api.Resource(validatingWebhooks)
 	webhook := &unstructured.Unstructured{Object: map[string]any{

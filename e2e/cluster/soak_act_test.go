@@ -147,23 +147,23 @@ func (s *soaking) hurt(a soak.Action) (said string) {
 	seconds := fmt.Sprintf("%.0f", a.For.Seconds())
 	switch a.Do {
 	case soak.KillLeader:
-		leader := s.leaderWithin(recovery, "")
+		leader := s.controllers().leaderWithin(recovery, "")
 		err := s.api.Resource(pods).Namespace(ourController.namespace).Delete(s.t.Context(), leader,
 			metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 		if err != nil {
 			return leader + ": " + err.Error()
 		}
-		return fmt.Sprintf("%s; %s leads", leader, s.leaderWithin(recovery, leader))
+		return fmt.Sprintf("%s; %s leads", leader, s.controllers().leaderWithin(recovery, leader))
 	case soak.PauseLeader:
-		leader := s.leaderWithin(recovery, "")
+		leader := s.controllers().leaderWithin(recovery, "")
 		s.fault("stop", "bflow-controller", seconds, leader)
-		return fmt.Sprintf("%s; %s leads", leader, s.leaderWithin(recovery, ""))
+		return fmt.Sprintf("%s; %s leads", leader, s.controllers().leaderWithin(recovery, ""))
 	case soak.SkewLeader:
-		leader := s.leaderWithin(recovery, "")
+		leader := s.controllers().leaderWithin(recovery, "")
 		s.fault("skew", "bflow-controller", seconds, leader)
 		return leader
 	case soak.KillTekton:
-		s.kill(tektonController)
+		s.controllers().kill(tektonController)
 	case soak.PauseManager:
 		s.fault("stop", "kube-controller-manager", seconds)
 	case soak.KillServer:
@@ -204,7 +204,7 @@ func (s *soaking) targetLost(lasts time.Duration) string {
 // namespaceLost deletes a namespace of runs and makes it again.
 func (s *soaking) namespaceLost(name string) string {
 	began := time.Now()
-	s.deleteNamespaceWithin(recovery, name)
+	s.team().deleteWithin(recovery, name)
 	gone := time.Since(began).Round(time.Second)
 	s.retry("namespace "+name+" to be made again", func() (result, error) {
 		return s.try(recovery, bflowPath(), "bootstrap", "namespace", "add", name)

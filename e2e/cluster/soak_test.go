@@ -82,15 +82,15 @@ type soaking struct {
 // newSoak gives the hub two controllers, a worker, three namespaces of runs, and a recorder.
 func newSoak(l *lab, seed uint64) *soaking {
 	l.t.Helper()
-	l.scaleController(2)
-	l.t.Cleanup(l.oneController)
-	l.replicas(2)
+	l.controllers().scale(2)
+	l.t.Cleanup(l.controllers().keepOne)
+	l.controllers().replicas(2)
 	s := &soaking{lab: l, w: l.onWorker(), done: newCounts(), plans: newCompiled(), began: time.Now()}
 	for _, name := range []string{"a", "b", "c"} {
 		s.teams = append(s.teams, soakPrefix+name)
 		l.must("bootstrap", "namespace", "add", soakPrefix+name)
 	}
-	l.target() // which is there for namespaces that come later, too
+	l.targets().add() // which is there for namespaces that come later, too
 	s.priorities()
 	s.recorder = record(s.lab, s.w, seed)
 	l.t.Cleanup(s.verdict)
@@ -170,8 +170,8 @@ func (s *soaking) act(a soak.Action) (said string, done bool) {
 func (s *soaking) drain() {
 	s.t.Helper()
 	s.say("nothing breaks any more; runs that wait are cancelled, the others end")
-	s.kill(ourController) // a clock that was shifted stays so until its process ends
-	s.replicas(2)
+	s.controllers().kill(ourController) // a clock that was shifted stays so until its process ends
+	s.controllers().replicas(2)
 	for _, o := range s.recorder.open() {
 		if o.Annotations[contract.AnnotationAdmitted] == "" {
 			s.cancelIn(o.Namespace, o.Name)

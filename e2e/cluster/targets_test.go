@@ -24,12 +24,12 @@ import (
 func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 	l := newLab(t, withWorker)
 	w := l.onWorker()
-	l.target("--label", "lab=two")
+	l.targets().add("--label", "lab=two")
 	for name, which := range map[string]string{"names": "{any_of: [nowhere, worker]}", "label": "{selector: {lab: two}}"} {
 		t.Run(name, func(t *testing.T) {
 			l, w := l.in(t), w.in(t)
 			run := l.submit(l.write("any.yaml", experiment(fourOfEight, "2s", "  target_cluster: "+which+"\n")))[0]
-			l.succeeded(run)
+			l.of(run).succeeded()
 			pr := l.run(run)
 			if pr.GetLabels()[contract.LabelTarget] != workerTarget ||
 				!strings.HasPrefix(pr.GetAnnotations()[contract.AnnotationChosen], workerTarget+": ") {
@@ -38,8 +38,8 @@ func TestARunGoesToOneOfTheTargetsThatItAllows(t *testing.T) {
 			if report := l.must("report", run, "-o", "json"); !strings.Contains(report, `"target": "worker"`) {
 				t.Errorf("its report does not say where it ran:\n%.3000s", report)
 			}
-			l.nothingLeft(run, beforeForce)
-			w.nothingLeftThere(run, beforeForce)
+			l.of(run).nothingLeft(beforeForce)
+			w.of(run).nothingLeftThere(beforeForce)
 		})
 	}
 }

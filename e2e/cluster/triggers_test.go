@@ -45,7 +45,7 @@ type listener struct {
 	namespace string
 }
 
-func (l *lab) listener(namespace string) *listener {
+func newListener(l *lab, namespace string) *listener {
 	l.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *lab) listener(namespace string) *listener {
 // namespace of its own, where no Pipeline is: what is started ends at once.
 func TestEventsStartWhatTheyMayAndNothingElse(t *testing.T) {
 	const namespace = "bflow-events-test"
-	l := newLab(t).listener(namespace)
+	l := newListener(newLab(t), namespace)
 	l.install()
 	samples := sampleEvents(t)
 	valid := samples[0]

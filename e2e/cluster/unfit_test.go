@@ -31,7 +31,7 @@ func TestARunThatIsTooBigLetsOthersPass(t *testing.T) {
 	})
 	l.must("cancel", big)
 	for _, run := range []string{big, small} {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
@@ -60,5 +60,5 @@ func TestALoadThatFindsNoNodeGivesTheGPUsBack(t *testing.T) {
 		`bflow-controller ended it: task "load-gen-0" had no place for 5m0s`) {
 		t.Error(said)
 	}
-	l.nothingLeft(run, beforeForce)
+	l.of(run).nothingLeft(beforeForce)
 }

@@ -21,7 +21,7 @@ func TestAnUpgradeDisturbsNoRun(t *testing.T) {
 		t.Skip("it builds every image anew")
 	}
 	l := newLab(t, alone)
-	bin, lock := l.anotherBuild("e2e-upgrade")
+	bin, lock := buildAnother(l, "e2e-upgrade")
 	running := l.submit(l.write("running.yaml", experiment(fourOfEight, "60s", "")))[0]
 	during("load-gen-0")(l, running)
 	waiting := l.submit(l.write("waiting.yaml", experiment(allEight, "2s", "")))[0]
@@ -32,39 +32,39 @@ func TestAnUpgradeDisturbsNoRun(t *testing.T) {
 		return ""
 	})
 
-	before := l.controllerImage()
-	l.scaleController(2)
-	t.Cleanup(l.oneController)
-	l.upgrade(filepath.Join(bin, "bflow"), lock)
-	if now := l.controllerImage(); now == before {
+	before := l.controllers().image()
+	l.controllers().scale(2)
+	t.Cleanup(l.controllers().keepOne)
+	l.controllers().upgrade(filepath.Join(bin, "bflow"), lock)
+	if now := l.controllers().image(); now == before {
 		t.Fatalf("the controller is still %s", now)
 	}
-	l.replicas(2)
-	l.succeeded(running)
-	l.ranOnce(running)
-	l.succeeded(waiting)
-	l.ranOnce(waiting)
-	l.upgrade(bflowPath(), os.Getenv("BFLOW_E2E_LOCK"))
-	l.replicas(2)
-	if now := l.controllerImage(); now != before {
+	l.controllers().replicas(2)
+	l.of(running).succeeded()
+	l.of(running).ranOnce()
+	l.of(waiting).succeeded()
+	l.of(waiting).ranOnce()
+	l.controllers().upgrade(bflowPath(), os.Getenv("BFLOW_E2E_LOCK"))
+	l.controllers().replicas(2)
+	if now := l.controllers().image(); now != before {
 		t.Errorf("the way back leads to %s, not to %s", now, before)
 	}
 	for _, run := range []string{running, waiting} {
-		l.nothingLeft(run, beforeForce)
+		l.of(run).nothingLeft(beforeForce)
 	}
 }
 
 // upgrade has a build of bflow take the hub over.
-func (l *lab) upgrade(bflow, lock string) {
-	l.t.Helper()
+func (cs controllers) upgrade(bflow, lock string) {
+	cs.l.t.Helper()
 	args := append([]string{"bootstrap", "upgrade", "--lock", lock}, strings.Fields(os.Getenv("E2E_BOOTSTRAP_FLAGS"))...)
-	if r := l.command(10*time.Minute, bflow, args...); r.code != 0 {
-		l.t.Fatalf("upgrading: exit %d\n%s%s", r.code, r.out, r.err)
+	if r := cs.l.command(10*time.Minute, bflow, args...); r.code != 0 {
+		cs.l.t.Fatalf("upgrading: exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
 
-// anotherBuild makes the programs of this checkout under another version, and pushes their images.
-func (l *lab) anotherBuild(version string) (bin, lock string) {
+// buildAnother makes the programs of this checkout under another version, and pushes their images.
+func buildAnother(l *lab, version string) (bin, lock string) {
 	l.t.Helper()
 	bin, lock = filepath.Join(l.dir, "bin"), filepath.Join(l.dir, "other.lock.yaml")
 	checkout, err := filepath.Abs("../..")
@@ -86,20 +86,20 @@ func (l *lab) anotherBuild(version string) (bin, lock string) {
 	return bin, lock
 }
 
-func (l *lab) controllerImage() string {
-	l.t.Helper()
-	containers, _, _ := unstructured.NestedSlice(l.controllerDeployment().Object, "spec", "template", "spec", "containers")
+func (cs controllers) image() string {
+	cs.l.t.Helper()
+	containers, _, _ := unstructured.NestedSlice(cs.deployment().Object, "spec", "template", "spec", "containers")
 	return fmt.Sprint(containers[0].(map[string]any)["image"])
 }
 
 // replicas checks how many controllers somebody wants, and waits until they are there.
-func (l *lab) replicas(want int64) {
-	l.t.Helper()
-	if now, _, _ := unstructured.NestedInt64(l.controllerDeployment().Object, "spec", "replicas"); now != want {
-		l.t.Errorf("the controller has %d replicas, somebody wanted %d", now, want)
+func (cs controllers) replicas(want int64) {
+	cs.l.t.Helper()
+	if now, _, _ := unstructured.NestedInt64(cs.deployment().Object, "spec", "replicas"); now != want {
+		cs.l.t.Errorf("the controller has %d replicas, somebody wanted %d", now, want)
 	}
-	l.await(10*time.Minute, "every controller to be ready", func() string {
-		if ready, _, _ := unstructured.NestedInt64(l.controllerDeployment().Object, "status",
+	cs.l.await(10*time.Minute, "every controller to be ready", func() string {
+		if ready, _, _ := unstructured.NestedInt64(cs.deployment().Object, "status",
 			"readyReplicas"); ready != want {
 			return fmt.Sprintf("%d of %d are ready", ready, want)
 		}
@@ -107,11 +107,11 @@ func (l *lab) replicas(want int64) {
 	})
 }
 
-func (l *lab) controllerDeployment() *unstructured.Unstructured {
-	l.t.Helper()
-	u, err := l.getIn(deployments, ourController.namespace, "bflow-controller")
+func (cs controllers) deployment() *unstructured.Unstructured {
+	cs.l.t.Helper()
+	u, err := cs.l.getIn(deployments, ourController.namespace, "bflow-controller")
 	if err != nil {
-		l.t.Fatal(err)
+		cs.l.t.Fatal(err)
 	}
 	return u
 }

@@ -261,11 +261,11 @@ func (l *lab) run(name string) *unstructured.Unstructured {
 
 // sampleGPUs follows all pods that have not ended until the returned function is called, which tells the most GPUs that
 // they asked for at once, Pending ones included.
-func (l *lab) sampleGPUs() (most func() int64) {
-	l.t.Helper()
-	informer := l.watch(pods)
-	if !cache.WaitForCacheSync(l.t.Context().Done(), informer.HasSynced) {
-		l.t.Fatal("the watch of pods does not begin")
+func (q quota) sampleGPUs() (most func() int64) {
+	q.l.t.Helper()
+	informer := q.l.watch(pods)
+	if !cache.WaitForCacheSync(q.l.t.Context().Done(), informer.HasSynced) {
+		q.l.t.Fatal("the watch of pods does not begin")
 	}
 	var mu sync.Mutex
 	var sum, highest int64
@@ -293,10 +293,10 @@ func (l *lab) sampleGPUs() (most func() int64) {
 		DeleteFunc: func(o any) { note(o, false) },
 	})
 	if err != nil {
-		l.t.Fatal(err)
+		q.l.t.Fatal(err)
 	}
 	end := sync.OnceFunc(func() { _ = informer.RemoveEventHandler(handle) })
-	l.t.Cleanup(end)
+	q.l.t.Cleanup(end)
 	return func() int64 {
 		end()
 		mu.Lock()

@@ -26,13 +26,13 @@ import (
 // TestEventsRunExperiments sends events to the listener that bootstrap has made: what they start ends with a verdict,
 // and its runs have the plan that bflow run would give them.
 func TestEventsRunExperiments(t *testing.T) {
-	l := newLab(t).listener(namespace)
+	l := newListener(newLab(t), namespace)
 	if _, err := l.core.CoreV1().Services(namespace).Get(t.Context(), "el-bflow", metav1.GetOptions{}); err != nil {
 		t.Fatalf("there is no listener: bflow bootstrap makes one where Tekton Triggers is: %v", err)
 	}
 	values := l.ownSecret()
-	want := l.planHash(small)
-	longer := l.planHash(strings.Replace(small, "output: 8", "output: 9", 1))
+	want := planHash(l.lab, small)
+	longer := planHash(l.lab, strings.Replace(small, "output: 8", "output: 9", 1))
 
 	t.Run("a signed webhook runs the experiment in it", func(t *testing.T) {
 		l := l.in(t)
@@ -155,7 +155,7 @@ func (l *listener) ownSecret() map[string]string {
 }
 
 // planHash is the hash that bflow run gives to the one plan of an experiment.
-func (l *lab) planHash(text string) string {
+func planHash(l *lab, text string) string {
 	l.t.Helper()
 	var plans []struct{ Hash string }
 	out := l.must("plan", l.write("plan.yaml", text), "-o", "json")
@@ -231,7 +231,7 @@ func (l *listener) deleteAfterwards(name string) string {
 // checkRun waits until the PipelineRun of bflow-experiment is done, and compares what it says with what its one run is.
 func (l *listener) checkRun(name, hash, by string) {
 	l.t.Helper()
-	l.waitForEnd(name, 20*time.Minute)
+	l.of(name).waitForEnd(20 * time.Minute)
 	parent := l.run(name)
 	if status, reason := condition(parent); status != "True" {
 		l.t.Fatalf("%s ended with %s\n%s", name, reason, l.log(name))
@@ -247,13 +247,13 @@ func (l *listener) checkRun(name, hash, by string) {
 	if said := run.GetAnnotations()["bflow.dev/started-by"]; said != by {
 		l.t.Errorf("run %s was started by %q, want %q", run.GetName(), said, by)
 	}
-	l.nothingLeft(run.GetName(), beforeForce)
+	l.of(run.GetName()).nothingLeft(beforeForce)
 }
 
 // checkRefusal waits until the PipelineRun has failed for the reason why, without a run.
 func (l *listener) checkRefusal(name, why string) {
 	l.t.Helper()
-	l.waitForEnd(name, 20*time.Minute)
+	l.of(name).waitForEnd(20 * time.Minute)
 	if status, _ := condition(l.run(name)); status != "False" {
 		l.t.Fatalf("%s ended with %s", name, status)
 	}

@@ -38,7 +38,7 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		more  bool
 	}{
 		{name: "the controller is killed", at: "load-gen-0", needs: []need{rough, withWorker}, well: true,
-			fault: func(l, _ *lab, _ string) { l.kill(ourController) }},
+			fault: func(l, _ *lab, _ string) { l.controllers().kill(ourController) }},
 		{name: "the API server of the hub is killed", at: "load-gen-0", needs: []need{alone, withWorker}, more: true,
 			fault: func(l, _ *lab, _ string) { l.fault("restart", "kube-apiserver") }},
 		{name: "the API server of the worker is killed", at: "load-gen-0", needs: []need{aloneOnWorker}, well: true,
@@ -64,13 +64,13 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 		}},
 		{name: "the pod that serves the results is deleted while they are fetched", at: "load-gen-0", well: true,
 			more: true, fault: func(_, w *lab, run string) {
-				w.serving(run)
+				w.of(run).serving()
 				w.remove(pods, contract.LabelRun+"="+run+","+contract.LabelRole+"=load")
 			}},
 		{name: "the account of the engines is deleted and made again", at: "load-gen-0", needs: []need{aloneOnWorker},
-			more: true, fault: func(l, w *lab, _ string) { l.remakeAccount(w) }},
+			more: true, fault: func(l, w *lab, _ string) { l.targets().remakeAccount(w) }},
 		{name: "the Secret of the target is deleted", at: "load-gen-0", needs: []need{aloneOnWorker}, more: true,
-			well: true, fault: func(l, _ *lab, _ string) { l.loseTarget() }},
+			well: true, fault: func(l, _ *lab, _ string) { l.targets().lose() }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.more && testing.Short() {
@@ -81,53 +81,54 @@ func TestFaultsWhileARunIsOnAWorker(t *testing.T) {
 			run := l.submit(l.write("fault.yaml", experiment(fourOfEight, "30s", onTheWorker)))[0]
 			during(row.at)(l, run)
 			row.fault(l, w, run)
-			l.eventually(run)
-			l.target()
-			last := l.lastAttempt(run)
+			l.of(run).eventually()
+			l.targets().add()
+			last := l.of(run).lastAttempt()
 			status, reason := condition(l.run(last))
 			if status != "True" && row.well {
 				t.Errorf("%s did not go well: %s\n%s", last, reason, l.bflow("status", run).out)
 			}
 			t.Logf("%s ended %s", last, reason)
-			l.nothingLeft(run, beforeForce)
-			w.nothingLeftThere(run, 15*time.Minute)
-			l.released(last)
+			l.of(run).nothingLeft(beforeForce)
+			w.of(run).nothingLeftThere(15 * time.Minute)
+			l.of(last).released()
 			if status == "True" {
-				l.hasResults(run)
+				l.of(run).hasResults()
 			}
 		})
 	}
 }
 
 // lastAttempt waits until no attempt of a run follows any more, and returns the PipelineRun of the last one.
-func (l *lab) lastAttempt(run string) string {
-	l.t.Helper()
-	l.eventually(run)
-	l.released(run)
-	pr := l.run(run)
+func (lr labRun) lastAttempt() string {
+	lr.l.t.Helper()
+	lr.eventually()
+	lr.released()
+	pr := lr.l.run(lr.name)
 	if !queuerun.Again(pr) {
-		return run
+		return lr.name
 	}
-	l.await(10*time.Minute, "the next attempt of "+run, func() string {
-		if l.run(run).GetAnnotations()[queuerun.AnnotationNext] == "" {
+	lr.l.await(10*time.Minute, "the next attempt of "+lr.name, func() string {
+		if lr.l.run(lr.name).GetAnnotations()[queuerun.AnnotationNext] == "" {
 			return "there is none"
 		}
 		return ""
 	})
-	next := l.run(run).GetAnnotations()[queuerun.AnnotationNext]
+	next := lr.l.run(lr.name).GetAnnotations()[queuerun.AnnotationNext]
 	if next == retry.None {
-		return run
+		return lr.name
 	}
-	return l.lastAttempt(next)
+	return lr.l.of(next).lastAttempt()
 }
 
 // serving waits until the load of a run is over and its results are waited for.
-func (l *lab) serving(run string) {
-	l.t.Helper()
-	loading := contract.LabelRun + "=" + run + "," + contract.LabelRole + "=load"
-	seen, err := l.api.Resource(pods).Namespace(namespace).Watch(l.t.Context(), metav1.ListOptions{LabelSelector: loading})
+func (lr labRun) serving() {
+	lr.l.t.Helper()
+	loading := contract.LabelRun + "=" + lr.name + "," + contract.LabelRole + "=load"
+	seen, err := lr.l.api.Resource(pods).Namespace(namespace).Watch(lr.l.t.Context(),
+		metav1.ListOptions{LabelSelector: loading})
 	if err != nil {
-		l.t.Fatal(err)
+		lr.l.t.Fatal(err)
 	}
 	defer seen.Stop()
 	late := time.After(5 * time.Minute)
@@ -138,7 +139,7 @@ func (l *lab) serving(run string) {
 				return
 			}
 		case <-late:
-			l.t.Fatalf("the load of %s did not end", run)
+			lr.l.t.Fatalf("the load of %s did not end", lr.name)
 		}
 	}
 }
@@ -172,41 +173,42 @@ func (l *lab) remove(kind schema.GroupVersionResource, selector string) {
 }
 
 // remakeAccount deletes bflow-runner of the worker and adds the target again: every token of the account is void.
-func (l *lab) remakeAccount(w *lab) {
-	l.t.Helper()
-	if err := w.api.Resource(serviceAccounts).Namespace(namespace).Delete(l.t.Context(), contract.AccountRunner,
+func (ts targets) remakeAccount(w *lab) {
+	ts.l.t.Helper()
+	if err := w.api.Resource(serviceAccounts).Namespace(namespace).Delete(ts.l.t.Context(), contract.AccountRunner,
 		metav1.DeleteOptions{}); err != nil {
-		l.t.Fatal(err)
+		ts.l.t.Fatal(err)
 	}
-	l.target()
+	ts.add()
 }
 
-// target adds the worker as a target, or brings it up to date. Two at once would be in each other's way.
-func (l *lab) target(more ...string) {
-	l.t.Helper()
-	l.adding.Lock()
-	defer l.adding.Unlock()
-	l.must(append(
+// add adds the worker as a target, or brings it up to date. Two at once would be in each other's way.
+func (ts targets) add(more ...string) {
+	ts.l.t.Helper()
+	ts.l.adding.Lock()
+	defer ts.l.adding.Unlock()
+	ts.l.must(append(
 		[]string{"target", "add", workerTarget, "--kubeconfig", os.Getenv("BFLOW_E2E_WORKER_KUBECONFIG")}, more...)...)
 }
 
-// loseTarget deletes what the hub knows of the way to the worker.
-func (l *lab) loseTarget() {
-	l.t.Helper()
+// lose deletes what the hub knows of the way to the worker.
+func (ts targets) lose() {
+	ts.l.t.Helper()
 	secret := "bflow-target-" + workerTarget
-	if err := l.api.Resource(secrets).Namespace(contract.NamespaceSystem).Delete(context.WithoutCancel(l.t.Context()),
-		secret, metav1.DeleteOptions{}); err != nil {
-		l.t.Fatal(err)
+	ctx := context.WithoutCancel(ts.l.t.Context())
+	of := ts.l.api.Resource(secrets).Namespace(contract.NamespaceSystem)
+	if err := of.Delete(ctx, secret, metav1.DeleteOptions{}); err != nil {
+		ts.l.t.Fatal(err)
 	}
 }
 
 // hasResults checks that the report of a run is whole: every request that its load-gen counted has its row.
-func (l *lab) hasResults(run string) {
-	l.t.Helper()
-	if r := l.bflow("report", run, "-o", "json"); r.code != 0 {
-		l.t.Errorf("bflow report %s: exit %d\n%s", run, r.code, r.err)
+func (lr labRun) hasResults() {
+	lr.l.t.Helper()
+	if r := lr.l.bflow("report", lr.name, "-o", "json"); r.code != 0 {
+		lr.l.t.Errorf("bflow report %s: exit %d\n%s", lr.name, r.code, r.err)
 	}
-	files := l.filesOf(run)
+	files := lr.files()
 	for _, want := range []string{contract.FileReport, contract.FileVerdict, "measurements/0/" + contract.FileRequests,
 		"measurements/0/" + contract.FileLoadGen} {
 		found := false
@@ -214,7 +216,7 @@ func (l *lab) hasResults(run string) {
 			found = found || name == want
 		}
 		if !found {
-			l.t.Errorf("%s is not among the results of %s: %v", want, run, files)
+			lr.l.t.Errorf("%s is not among the results of %s: %v", want, lr.name, files)
 		}
 	}
 }
@@ -227,7 +229,7 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	}
 	l := newLab(t, alone, aloneOnWorker)
 	w := l.onWorker()
-	from := l.mark()
+	from := l.auditLog().mark()
 	parent := l.submit(l.write("many.yaml", twoHundred))[0]
 	children := func() []unstructured.Unstructured { return l.list(pipelineRuns, "bflow.dev/matrix="+parent) }
 	l.await(40*time.Minute, "8 points to run", func() string {
@@ -245,19 +247,19 @@ func TestAMatrixIsCancelled(t *testing.T) {
 	})
 	cancelled := time.Now()
 	l.must("cancel", parent)
-	l.waitForEnd(parent, 20*time.Minute)
-	l.nothingStarted(from, parent)
+	l.of(parent).waitForEnd(20 * time.Minute)
+	l.auditLog().nothingStarted(from, parent)
 	for _, c := range children() {
 		admitted, _ := time.Parse(time.RFC3339, c.GetAnnotations()[contract.AnnotationAdmitted])
 		if admitted.After(cancelled.Add(time.Second)) { // the stamp has whole seconds
 			t.Errorf("%s was let start at %s, %s after the cancel", c.GetName(), admitted, admitted.Sub(cancelled))
 		}
-		l.nothingLeft(c.GetName(), beforeForce)
-		w.nothingLeftThere(c.GetName(), beforeForce)
+		l.of(c.GetName()).nothingLeft(beforeForce)
+		w.of(c.GetName()).nothingLeftThere(beforeForce)
 	}
 	var took []time.Duration
 	for _, c := range children() {
-		if d, ok := l.freedAfter(&c); ok {
+		if d, ok := l.quota().freedAfter(&c); ok {
 			took = append(took, d)
 		}
 	}
@@ -271,17 +273,17 @@ func TestAMatrixIsCancelled(t *testing.T) {
 // nothingStarted asks the audit log of the hub: after the request that cancelled a matrix no run of it was made but one
 // that was on its way, nor the first task of one that had not been let start before: Tekton takes seconds from there to
 // its first task. What was on its way there has a moment.
-func (l *lab) nothingStarted(from time.Time, parent string) {
-	l.t.Helper()
+func (al auditLog) nothingStarted(from time.Time, parent string) {
+	al.l.t.Helper()
 	const moment = 2 * time.Second
 	var cancelled time.Time
 	var made []string
 	before := func(task string) bool {
 		admitted, err := time.Parse(time.RFC3339,
-			l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
+			al.l.run(strings.TrimSuffix(task, "-"+contract.Provision)).GetAnnotations()[contract.AnnotationAdmitted])
 		return err == nil && !admitted.After(cancelled)
 	}
-	for _, a := range l.audited(from) {
+	for _, a := range al.since(from) {
 		late := a.made() && strings.HasPrefix(a.ObjectRef.Name, parent+"-") && !cancelled.IsZero() &&
 			a.RequestReceivedTimestamp.After(cancelled)
 		switch {
@@ -292,24 +294,24 @@ func (l *lab) nothingStarted(from time.Time, parent string) {
 			made = append(made, fmt.Sprintf("%s %s after it", a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled)))
 		case late && a.ObjectRef.Resource == "taskruns" && strings.HasSuffix(a.ObjectRef.Name, "-"+contract.Provision) &&
 			a.RequestReceivedTimestamp.After(cancelled.Add(moment)) && !before(a.ObjectRef.Name):
-			l.t.Errorf("%s %s was made %s after the cancel",
+			al.l.t.Errorf("%s %s was made %s after the cancel",
 				a.ObjectRef.Resource, a.ObjectRef.Name, a.RequestReceivedTimestamp.Sub(cancelled))
 		}
 	}
 	if len(made) > 1 {
-		l.t.Errorf("%d runs were made after the cancel: %s", len(made), strings.Join(made, ", "))
+		al.l.t.Errorf("%d runs were made after the cancel: %s", len(made), strings.Join(made, ", "))
 	}
 	if cancelled.IsZero() {
-		l.t.Errorf("the audit log knows of no cancel of %s", parent)
+		al.l.t.Errorf("the audit log knows of no cancel of %s", parent)
 	}
 }
 
 // freedAfter is how long after the beginning of its task finish a run had given its GPUs back; false where it never
 // started that task.
-func (l *lab) freedAfter(run *unstructured.Unstructured) (time.Duration, bool) {
-	l.t.Helper()
+func (q quota) freedAfter(run *unstructured.Unstructured) (time.Duration, bool) {
+	q.l.t.Helper()
 	freed, err := time.Parse(time.RFC3339, run.GetAnnotations()[contract.AnnotationFreed])
-	for _, task := range l.list(taskRuns,
+	for _, task := range q.l.list(taskRuns,
 		"tekton.dev/pipelineRun="+run.GetName()+",tekton.dev/pipelineTask="+contract.Finish) {
 		began, _, _ := unstructured.NestedString(task.Object, "status", "startTime")
 		if at, bad := time.Parse(time.RFC3339, began); bad == nil && err == nil {

@@ -30,9 +30,9 @@ func (l *lab) onWorker() *lab {
 	if path == "" {
 		l.t.Skip("BFLOW_E2E_WORKER_KUBECONFIG names no second cluster")
 	}
-	l.target()
+	l.targets().add()
 	l.await(10*time.Minute, "target "+workerTarget+" to be known", func() string {
-		if l.promisedBy(workerTarget)[gpu] == 0 {
+		if l.quota().promisedBy(workerTarget)[gpu] == 0 {
 			return "its queue promises no GPU"
 		}
 		return ""
@@ -63,11 +63,11 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 	l := newLab(t, withWorker, runs(4))
 	w := l.onWorker()
 	for _, group := range []string{"tekton.dev", "kueue.x-k8s.io"} {
-		if l.serves(w, group) {
+		if l.targets().serves(w, group) {
 			t.Fatalf("the worker serves %s, so this proves nothing", group)
 		}
 	}
-	audit := w.mark()
+	audit := w.auditLog().mark()
 	parent := l.submit(l.write("both.yaml", overBoth))[0]
 	l.await(40*time.Minute, parent+" to succeed", func() string {
 		status, reason := condition(l.run(parent))
@@ -96,24 +96,24 @@ func TestAMatrixRunsOverTwoClusters(t *testing.T) {
 	if len(where[contract.TargetLocal]) != 6 || len(where[workerTarget]) != 6 {
 		t.Fatalf("the points ran on %v", where)
 	}
-	w.ranThere(audit, len(where[workerTarget]))
-	here, there := l.filesOf(where[contract.TargetLocal][0]), l.filesOf(where[workerTarget][0])
+	w.auditLog().ranThere(audit, len(where[workerTarget]))
+	here, there := l.of(where[contract.TargetLocal][0]).files(), l.of(where[workerTarget][0]).files()
 	if !slices.Equal(here, there) {
 		t.Errorf("results of a local point have the files\n%s\nand of a remote one\n%s",
 			strings.Join(here, " "), strings.Join(there, " "))
 	}
 	for _, c := range children {
-		l.nothingLeft(c.GetName(), beforeForce)
-		w.nothingLeftThere(c.GetName(), beforeForce)
+		l.of(c.GetName()).nothingLeft(beforeForce)
+		w.of(c.GetName()).nothingLeftThere(beforeForce)
 	}
 }
 
 // serves says whether a cluster knows a group of kinds.
-func (l *lab) serves(w *lab, group string) bool {
-	l.t.Helper()
-	list, err := w.api.Resource(crds).List(l.t.Context(), metav1.ListOptions{})
+func (ts targets) serves(w *lab, group string) bool {
+	ts.l.t.Helper()
+	list, err := w.api.Resource(crds).List(ts.l.t.Context(), metav1.ListOptions{})
 	if err != nil {
-		l.t.Fatal(err)
+		ts.l.t.Fatal(err)
 	}
 	return slices.ContainsFunc(list.Items, func(u unstructured.Unstructured) bool {
 		got, _, _ := unstructured.NestedString(u.Object, "spec", "group")
@@ -122,23 +122,23 @@ func (l *lab) serves(w *lab, group string) bool {
 }
 
 // mark is now, from which the audit log of the cluster is read.
-func (l *lab) mark() (from time.Time) {
-	l.t.Helper()
-	if l.audit == "" {
-		l.t.Skip("BFLOW_E2E_AUDIT and BFLOW_E2E_WORKER_AUDIT name no audit logs")
+func (al auditLog) mark() (from time.Time) {
+	al.l.t.Helper()
+	if al.l.audit == "" {
+		al.l.t.Skip("BFLOW_E2E_AUDIT and BFLOW_E2E_WORKER_AUDIT name no audit logs")
 	}
-	if _, err := os.Stat(l.audit); err != nil {
-		l.t.Fatal(err)
+	if _, err := os.Stat(al.l.audit); err != nil {
+		al.l.t.Fatal(err)
 	}
 	return time.Now()
 }
 
 // ranThere asks the audit log of the worker: for every run an engine, and a Job for each task that touches it, made by
 // the account that bflow has there.
-func (l *lab) ranThere(from time.Time, runs int) {
-	l.t.Helper()
+func (al auditLog) ranThere(from time.Time, runs int) {
+	al.l.t.Helper()
 	made := map[string]map[string]bool{} // by resource: the names
-	for _, e := range l.audited(from) {
+	for _, e := range al.since(from) {
 		if !e.byRunner() {
 			continue
 		}
@@ -149,7 +149,7 @@ func (l *lab) ranThere(from time.Time, runs int) {
 	}
 	for resource, least := range map[string]int{"deployments": runs, "services": runs, "jobs": 2 * runs} {
 		if n := len(made[resource]); n < least {
-			l.t.Errorf("by the audit log of the worker bflow-runner made %d %s there, want at least %d", n, resource, least)
+			al.l.t.Errorf("by the audit log of the worker bflow-runner made %d %s there, want at least %d", n, resource, least)
 		}
 	}
 }
@@ -174,27 +174,27 @@ func (a action) byRunner() bool {
 	return a.made() && a.User.Username == "system:serviceaccount:"+namespace+":bflow-runner"
 }
 
-// audited reads the audit log of the cluster from a mark on, also what was rotated away meanwhile: audit-TIME.log
+// since reads the audit log of the cluster from a mark on, also what was rotated away meanwhile: audit-TIME.log
 // beside audit.log.
-func (l *lab) audited(from time.Time) (all []action) {
-	l.t.Helper()
-	ext := filepath.Ext(l.audit)
-	parts, err := filepath.Glob(strings.TrimSuffix(l.audit, ext) + "*" + ext)
+func (al auditLog) since(from time.Time) (all []action) {
+	al.l.t.Helper()
+	ext := filepath.Ext(al.l.audit)
+	parts, err := filepath.Glob(strings.TrimSuffix(al.l.audit, ext) + "*" + ext)
 	if err != nil {
-		l.t.Fatal(err)
+		al.l.t.Fatal(err)
 	}
 	slices.Sort(parts) // the log itself comes last
 	for _, part := range parts {
-		all = append(all, l.auditedIn(part, from)...)
+		all = append(all, al.sinceIn(part, from)...)
 	}
 	return all
 }
 
-func (l *lab) auditedIn(path string, from time.Time) (all []action) {
-	l.t.Helper()
+func (al auditLog) sinceIn(path string, from time.Time) (all []action) {
+	al.l.t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
-		l.t.Fatal(err)
+		al.l.t.Fatal(err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || info.ModTime().Before(from) {
@@ -209,16 +209,16 @@ func (l *lab) auditedIn(path string, from time.Time) (all []action) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		l.t.Fatal(err)
+		al.l.t.Fatal(err)
 	}
 	return all
 }
 
-// filesOf are the names of the results of a run, sorted.
-func (l *lab) filesOf(run string) []string {
-	l.t.Helper()
-	dir := filepath.Join(l.dir, "fetched-"+run)
-	l.must("fetch", run, "--out", dir)
+// files are the names of the results of a run, sorted.
+func (lr labRun) files() []string {
+	lr.l.t.Helper()
+	dir := filepath.Join(lr.l.dir, "fetched-"+lr.name)
+	lr.l.must("fetch", lr.name, "--out", dir)
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -230,20 +230,20 @@ func (l *lab) filesOf(run string) []string {
 		return err
 	})
 	if err != nil {
-		l.t.Fatal(err)
+		lr.l.t.Fatal(err)
 	}
 	slices.Sort(names)
 	return names
 }
 
 // nothingLeftThere waits until a target holds nothing of a run.
-func (l *lab) nothingLeftThere(run string, limit time.Duration) {
-	l.t.Helper()
-	l.await(limit, "nothing to be left of "+run+" on the worker", func() string {
+func (lr labRun) nothingLeftThere(limit time.Duration) {
+	lr.l.t.Helper()
+	lr.l.await(limit, "nothing to be left of "+lr.name+" on the worker", func() string {
 		var left []string
 		for kind, list := range map[string][]unstructured.Unstructured{
-			"Service": l.ofRun(services, run), "Deployment": l.ofRun(deployments, run), "Job": l.ofRun(jobs, run),
-			"Secret": l.ofRun(secrets, run), "ConfigMap": l.ofRun(configMaps, run), "Pod": l.ofRun(pods, run),
+			"Service": lr.objects(services), "Deployment": lr.objects(deployments), "Job": lr.objects(jobs),
+			"Secret": lr.objects(secrets), "ConfigMap": lr.objects(configMaps), "Pod": lr.objects(pods),
 		} {
 			for _, u := range list {
 				left = append(left, fmt.Sprintf("%s %s", kind, u.GetName()))

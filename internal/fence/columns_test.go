@@ -32,7 +32,7 @@ func TestLinesFitTheirColumns(t *testing.T) {
 		}
 		return err
 	})
-	reportRules(t, found, nil)
+	reportRules(t, found)
 }
 
 // longLines are the numbers of the lines of a Go file that are too long. A text in backquotes has the lines that it

@@ -14,10 +14,6 @@ import (
 	"unicode"
 )
 
-// namesToDo are folders that break the rules of names, with /... those below them too. Whoever mends the last place of
-// one takes it out; none is ever added.
-var namesToDo = []string{"e2e/cluster", "runs/cluster"}
-
 // privateWords say nothing to whoever reads them for the first time. No package, type, function or method has one of
 // them as its name.
 var privateWords = []string{"told", "refused", "farewell", "noway", "stuck", "aside", "away", "seen"}
@@ -33,33 +29,17 @@ func TestNamesAreUnderstood(t *testing.T) {
 	for dir, files := range parseAll(t, at) {
 		found[dir] = judgeNames(at, files)
 	}
-	reportRules(t, found, namesToDo)
+	reportRules(t, found)
 }
 
-// reportRules fails for what was found in folders that are not still to be done, and for a folder that is named as such
-// and keeps the rules by now.
-func reportRules(t *testing.T, found map[string][]string, toDo []string) {
+// reportRules fails for what was found in folders.
+func reportRules(t *testing.T, found map[string][]string) {
 	t.Helper()
 	for _, dir := range slices.Sorted(maps.Keys(found)) {
-		if slices.ContainsFunc(toDo, func(pattern string) bool { return matches(pattern, dir) }) {
-			continue
-		}
 		for _, wrong := range found[dir] {
 			t.Errorf("%s: %s", dir, wrong)
 		}
 	}
-	for _, pattern := range toDo {
-		breaks := func(dir string) bool { return matches(pattern, dir) && len(found[dir]) > 0 }
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(found)), breaks) {
-			t.Errorf("%s keeps the rules: take it out of the folders that are still to be done", pattern)
-		}
-	}
-}
-
-// matches says whether a folder is meant by the name of one, or by one with /... for all below it.
-func matches(pattern, dir string) bool {
-	folder, below := strings.CutSuffix(pattern, "/...")
-	return dir == folder || below && strings.HasPrefix(dir, folder+"/")
 }
 
 func TestTheQueueHasFewPackages(t *testing.T) {

@@ -39,7 +39,7 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 			pr.Annotations[contract.AnnotationReleased] == ""
 		between := queuerun.Between(pr)
 		if pr.IsDone() && !held && !between {
-			next, err := c.nextOf(ctx, pr)
+			next, err := nextOf(ctx, c.api, pr)
 			if err != nil {
 				return "", fmt.Errorf("cancelling run %s: %w", run.ID, err)
 			}
@@ -79,12 +79,12 @@ func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Tim
 }
 
 // nextOf is the attempt that came after pr, nil where there is none.
-func (c *Cluster) nextOf(ctx context.Context, pr *tektonv1.PipelineRun) (*tektonv1.PipelineRun, error) {
+func nextOf(ctx context.Context, api *kube.Client, pr *tektonv1.PipelineRun) (*tektonv1.PipelineRun, error) {
 	name := queuerun.Next(pr)
 	if name == "" {
 		return nil, nil
 	}
-	next, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(pr.Namespace, name))
+	next, err := kube.Get[tektonv1.PipelineRun](ctx, api, pipelineRuns(pr.Namespace, name))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -108,32 +108,34 @@ func (c *Cluster) Delete(ctx context.Context, run *Run, force bool, held func(wh
 	if s := StatusOf(run, nil); s.Alive && !force {
 		return fmt.Errorf("deleting run %s: %w", run.ID, ErrAlive)
 	}
-	if err := c.mark(ctx, run); err != nil {
+	d := deletion{c, run, held}
+	if err := d.mark(ctx); err != nil {
 		return err
 	}
-	return c.gone(ctx, run, held)
+	return d.await(ctx)
 }
 
 // DeleteOrphan deletes a run that no controller looks after: once teardown has done what a controller does before it
 // lets a run go, our finalizers are taken off. That takes the right to delete the namespace.
 func (c *Cluster) DeleteOrphan(ctx context.Context, run *Run, teardown func(context.Context),
 	held func(why string)) error {
-	if err := c.mark(ctx, run); err != nil {
+	d := deletion{c, run, held}
+	if err := d.mark(ctx); err != nil {
 		return err
 	}
 	teardown(ctx)
 	for _, pr := range run.Attempts {
-		if err := c.letGo(ctx, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
+		if err := letGo(ctx, c.api, pipelineRuns(pr.Namespace, pr.Name)); err != nil {
 			return fmt.Errorf("removing the finalizers of run %s: %w", run.ID, err)
 		}
 	}
-	return c.gone(ctx, run, held)
+	return d.await(ctx)
 }
 
 // letGo takes our finalizers off a PipelineRun, or off the CustomRun of a matrix.
-func (c *Cluster) letGo(ctx context.Context, at kube.At) error {
+func letGo(ctx context.Context, api *kube.Client, at kube.At) error {
 	for {
-		o, err := kube.Get[partial](ctx, c.api, at)
+		o, err := kube.Get[partial](ctx, api, at)
 		if err != nil {
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -147,7 +149,7 @@ func (c *Cluster) letGo(ctx context.Context, at kube.At) error {
 			return nil
 		}
 		change := map[string]any{"metadata": map[string]any{"resourceVersion": o.ResourceVersion, "finalizers": kept}}
-		err = c.api.Merge(ctx, at, change, kube.Write{})
+		err = api.Merge(ctx, at, change, kube.Write{})
 		if !apierrors.IsConflict(err) {
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -157,19 +159,26 @@ func (c *Cluster) letGo(ctx context.Context, at kube.At) error {
 	}
 }
 
-// mark tells the API server to delete every attempt of a run, and its summary.
-func (c *Cluster) mark(ctx context.Context, run *Run) error {
-	for _, pr := range run.Attempts {
-		if _, err := c.api.Delete(ctx, pipelineRuns(pr.Namespace, pr.Name), kube.Deletion{UID: pr.UID}); err != nil {
-			return fmt.Errorf("deleting run %s: %w", run.ID, err)
+// deletion is that of a run. held hears what it waits for, when that lasts.
+type deletion struct {
+	c    *Cluster
+	run  *Run
+	held func(why string)
+}
+
+// mark tells the API server to delete every attempt of the run, and its summary.
+func (d deletion) mark(ctx context.Context) error {
+	for _, pr := range d.run.Attempts {
+		if _, err := d.c.api.Delete(ctx, pipelineRuns(pr.Namespace, pr.Name), kube.Deletion{UID: pr.UID}); err != nil {
+			return fmt.Errorf("deleting run %s: %w", d.run.ID, err)
 		}
 	}
-	return wrap("deleting the summary of run "+run.ID, c.deleteSummary(ctx, run.Namespace, run.ID))
+	return wrap("deleting the summary of run "+d.run.ID, deleteSummary(ctx, d.c.api, d.run.Namespace, d.run.ID))
 }
 
 // deleteSummary deletes the summary of a run or a matrix. It is of no use alone, so whoever may not may leave it.
-func (c *Cluster) deleteSummary(ctx context.Context, namespace, name string) error {
-	_, err := c.api.Delete(ctx, configMaps(namespace, contract.ResultConfigMap(name)), kube.Deletion{})
+func deleteSummary(ctx context.Context, api *kube.Client, namespace, name string) error {
+	_, err := api.Delete(ctx, configMaps(namespace, contract.ResultConfigMap(name)), kube.Deletion{})
 	if apierrors.IsForbidden(err) {
 		return nil
 	}
@@ -192,23 +201,23 @@ func controllerAt() kube.At {
 // heldLong is how long a deletion may take before its reason is told.
 const heldLong = 3 * time.Second
 
-// gone waits until no attempt is left.
-func (c *Cluster) gone(ctx context.Context, run *Run, held func(string)) error {
-	for _, pr := range run.Attempts {
-		err := c.awaitGone(ctx, pipelineRuns(pr.Namespace, ""), kube.Named(pr.Name), pr.UID,
-			func() { held(c.holding(ctx, run)) })
+// await waits until no attempt is left.
+func (d deletion) await(ctx context.Context) error {
+	for _, pr := range d.run.Attempts {
+		err := awaitGone(ctx, d.c.api, pipelineRuns(pr.Namespace, ""), kube.Named(pr.Name), pr.UID,
+			func() { d.held(d.reason(ctx)) })
 		if err != nil {
-			return fmt.Errorf("waiting until run %s is gone: %w; its deletion continues", run.ID, err)
+			return fmt.Errorf("waiting until run %s is gone: %w; its deletion continues", d.run.ID, err)
 		}
 	}
 	return nil
 }
 
 // awaitGone waits until the object of uid is gone, "" = all that sel selects. held is called when that lasts.
-func (c *Cluster) awaitGone(ctx context.Context, at kube.At, sel kube.Selector, uid types.UID, held func()) error {
+func awaitGone(ctx context.Context, api *kube.Client, at kube.At, sel kube.Selector, uid types.UID, held func()) error {
 	began, said := time.Now(), false
 	awaited := func(o *partial) bool { return uid == "" || o.UID == uid }
-	return kube.Until(ctx, c.api, at, sel, time.Second, func(left []*partial, trouble error) (bool, error) {
+	return kube.Until(ctx, api, at, sel, time.Second, func(left []*partial, trouble error) (bool, error) {
 		if !said && time.Since(began) >= heldLong {
 			said = true
 			held()
@@ -217,12 +226,12 @@ func (c *Cluster) awaitGone(ctx context.Context, at kube.At, sel kube.Selector, 
 	})
 }
 
-// holding says what keeps a deleted run.
-func (c *Cluster) holding(ctx context.Context, run *Run) string {
-	if engine, err := c.Engine(ctx, run); err == nil && len(engine) > 0 {
+// reason says what keeps the run.
+func (d deletion) reason(ctx context.Context) string {
+	if engine, err := d.c.Engine(ctx, d.run); err == nil && len(engine) > 0 {
 		return fmt.Sprintf("%d pods of the server under test are being deleted", len(engine))
 	}
-	deployment, err := kube.Get[appsv1.Deployment](ctx, c.api, controllerAt())
+	deployment, err := kube.Get[appsv1.Deployment](ctx, d.c.api, controllerAt())
 	if apierrors.IsNotFound(err) || err == nil && deployment.Status.AvailableReplicas == 0 {
 		return fmt.Sprintf(
 			"%s has to release it, but is not running: see bflow doctor, or use --force if it is gone for good",

@@ -213,8 +213,7 @@ func (f *follower) status(ctx context.Context, run *Run, tasks []tektonv1.TaskRu
 		s.Queue.Position, s.Queue.Reason = q.Position, q.Reason
 		s.Message = s.Queue.Sentence()
 	}
-	f.c.lastWords(ctx, &s, tasks, f.words)
-	f.c.noNodes(ctx, &s, tasks)
+	details{&s, f.c.api}.tasks(ctx, tasks, f.words)
 	return s
 }
 
@@ -237,7 +236,7 @@ func (f *follower) whyWaiting(ctx context.Context, pr *tektonv1.PipelineRun) {
 	}
 	q := *s.Queue
 	s.Queue = &q
-	f.c.WhyWaiting(ctx, &s, pr)
+	details{&s, f.c.api}.whyWaiting(ctx, pr)
 	f.queues[id] = q
 	if old := f.latest[id]; !same(&old, &s) {
 		f.latest[id] = s

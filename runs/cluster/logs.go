@@ -24,10 +24,10 @@ func (c *Cluster) Status(ctx context.Context, run *Run) (Status, error) {
 	}
 	s := StatusOf(run, tasks)
 	s.Cluster = c.Name
-	c.WhyWaiting(ctx, &s, run.Last())
-	c.neighbours(ctx, &s)
-	c.lastWords(ctx, &s, tasks, map[string]string{})
-	c.noNodes(ctx, &s, tasks)
+	more := details{&s, c.api}
+	more.whyWaiting(ctx, run.Last())
+	more.neighbours(ctx)
+	more.tasks(ctx, tasks, map[string]string{})
 	if s.Alive {
 		s.Engine, _ = c.Engine(ctx, run) // who may not see pods still learns the rest
 	}

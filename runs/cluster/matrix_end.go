@@ -87,11 +87,11 @@ func (ms Matrices) DeleteOrphan(ctx context.Context, m *Matrix, remove func(*Run
 		if _, err := ms.c.api.Delete(ctx, at, kube.Deletion{UID: m.Custom.UID}); err != nil {
 			return fmt.Errorf("deleting CustomRun %s of matrix %s: %w", m.Custom.Name, m.Name(), err)
 		}
-		if err := ms.c.letGo(ctx, at); err != nil {
+		if err := letGo(ctx, ms.c.api, at); err != nil {
 			return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 		}
 	}
-	if err := ms.c.letGo(ctx, pipelineRuns(m.Namespace(), m.Name())); err != nil {
+	if err := letGo(ctx, ms.c.api, pipelineRuns(m.Namespace(), m.Name())); err != nil {
 		return fmt.Errorf("removing the finalizers of matrix %s: %w", m.Name(), err)
 	}
 	return ms.awaitGone(ctx, m, func() { held("what belongs to it is being deleted") })
@@ -126,7 +126,7 @@ func (ms Matrices) mark(ctx context.Context, m *Matrix) error {
 	if err != nil {
 		return fmt.Errorf("deleting matrix %s: %w", m.Name(), err)
 	}
-	return wrap("deleting the summary of matrix "+m.Name(), ms.c.deleteSummary(ctx, m.Namespace(), m.Name()))
+	return wrap("deleting the summary of matrix "+m.Name(), deleteSummary(ctx, ms.c.api, m.Namespace(), m.Name()))
 }
 
 // awaitGone waits until nothing of a matrix is left: its controller lets its CustomRun go last, and the cluster
@@ -134,10 +134,10 @@ func (ms Matrices) mark(ctx context.Context, m *Matrix) error {
 func (ms Matrices) awaitGone(ctx context.Context, m *Matrix, held func()) error {
 	var err error
 	if m.Custom != nil {
-		err = ms.c.awaitGone(ctx, kube.CustomRuns(m.Namespace(), ""), kube.Named(m.Custom.Name), m.Custom.UID, held)
+		err = awaitGone(ctx, ms.c.api, kube.CustomRuns(m.Namespace(), ""), kube.Named(m.Custom.Name), m.Custom.UID, held)
 	}
 	runs := kube.Labels(contract.LabelMatrix + "=" + m.Name())
-	err = errors.Join(err, ms.c.awaitGone(ctx, pipelineRuns(m.Namespace(), ""), runs, "", held))
+	err = errors.Join(err, awaitGone(ctx, ms.c.api, pipelineRuns(m.Namespace(), ""), runs, "", held))
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("waiting until matrix %s is gone: %w; its deletion continues", m.Name(), err)
 	}

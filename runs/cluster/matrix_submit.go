@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/internal/kube"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 
@@ -76,37 +75,16 @@ func (sub *Submission) samples(name string) ([]compile.Objects, error) {
 	return out, nil
 }
 
-// create makes what the parent and its runs need.
+// create makes what the parent and its runs need. A dry one has the server check the parent too.
 func (ms Matrices) create(ctx context.Context, m compile.MatrixObjects, sub Submission, dry bool) error {
-	made := map[kube.At]bool{}
-	for _, secret := range sub.credentials(m) {
-		if err := ms.c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
-			return err
-		}
+	err := ms.c.share(ctx, parts(sub.credentials(m), m.Tasks, m.Pipelines, m.Plans), dry)
+	if err != nil || !dry {
+		return err
 	}
-	for _, t := range m.Tasks {
-		if err := ms.c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
-			return err
-		}
+	if err := ms.c.check(ctx, m.Parent); err != nil && !sub.madeBefore(err) {
+		return fmt.Errorf("checking matrix %s: %w", m.Parent.Name, err)
 	}
-	for _, p := range m.Pipelines {
-		if err := ms.c.once(ctx, kube.Tekton("pipelines", p.Namespace, p.Name), p, dry, made); err != nil {
-			return err
-		}
-	}
-	for _, cm := range m.Plans {
-		if err := ms.c.once(ctx, configMaps(cm.Namespace, cm.Name), cm, dry, made); err != nil {
-			return err
-		}
-	}
-	if !dry {
-		return nil
-	}
-	err := ms.c.check(ctx, m.Parent)
-	if sub.madeBefore(err) {
-		return nil
-	}
-	return wrap("checking matrix "+m.Parent.Name, err)
+	return nil
 }
 
 // madeBefore reports whether a server refuses what an earlier try of the parent's task may have made.

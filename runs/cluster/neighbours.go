@@ -14,17 +14,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// neighbours looks for the runs that a waiting one waits for. What may not be read is not told.
-func (c *Cluster) neighbours(ctx context.Context, s *Status) {
-	if s.Queue == nil || s.State != local.Pending {
+// neighbours looks for the runs that a waiting one waits for.
+func (d details) neighbours(ctx context.Context) {
+	if d.Queue == nil || d.State != local.Pending {
 		return
 	}
 	var near Neighbours
-	sel := kube.Labels(contract.LabelQueue + "=" + s.Queue.Name)
-	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns("", ""), sel)
+	sel := kube.Labels(contract.LabelQueue + "=" + d.Queue.Name)
+	all, err := kube.List[tektonv1.PipelineRun](ctx, d.api, pipelineRuns("", ""), sel)
 	if apierrors.IsForbidden(err) {
 		near.Hidden = true
-		all, err = kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(s.Namespace, ""), sel)
+		all, err = kube.List[tektonv1.PipelineRun](ctx, d.api, pipelineRuns(d.Namespace, ""), sel)
 	}
 	if err != nil {
 		return
@@ -33,17 +33,17 @@ func (c *Cluster) neighbours(ctx context.Context, s *Status) {
 		pr := &all[i]
 		next := neighbour(pr)
 		switch q := queueOf(pr); {
-		case queuerun.ID(pr) == s.RunID && pr.Namespace == s.Namespace:
+		case queuerun.ID(pr) == d.RunID && pr.Namespace == d.Namespace:
 		case !q.Admitted.IsZero() && q.Freed.IsZero() && q.Released.IsZero():
 			next.Since, next.Ending, next.Place = q.Admitted, pr.IsDone(), 0
 			near.Holders = append(near.Holders, next)
-		case next.Place > 0 && next.Place < s.Queue.Position:
+		case next.Place > 0 && next.Place < d.Queue.Position:
 			near.Before = append(near.Before, next)
 		}
 	}
 	slices.SortFunc(near.Holders, func(a, b Neighbour) int { return a.Since.Compare(b.Since) })
 	slices.SortFunc(near.Before, func(a, b Neighbour) int { return a.Place - b.Place })
-	s.Queue.Neighbours = &near
+	d.Queue.Neighbours = &near
 }
 
 func neighbour(pr *tektonv1.PipelineRun) Neighbour {

@@ -28,6 +28,8 @@ type Parent struct {
 	Params          map[string]string // with the defaults of its Pipeline
 	Annotations     map[string]string
 	Timeout         time.Duration // after which Tekton ends it; 0 = never
+
+	c *Cluster
 }
 
 // Parent reads the PipelineRun of a name.
@@ -36,7 +38,7 @@ func (c *Cluster) Parent(ctx context.Context, namespace, name string) (*Parent, 
 	if err != nil {
 		return nil, fmt.Errorf("reading PipelineRun %s: %w", name, err)
 	}
-	p := &Parent{Name: pr.Name, Namespace: pr.Namespace, UID: pr.UID, Created: pr.CreationTimestamp.Time,
+	p := &Parent{c: c, Name: pr.Name, Namespace: pr.Namespace, UID: pr.UID, Created: pr.CreationTimestamp.Time,
 		Params: map[string]string{}, Annotations: pr.Annotations}
 	if spec := pr.Status.PipelineSpec; spec != nil {
 		for _, param := range spec.Params {
@@ -79,9 +81,9 @@ func (p *Parent) has(pr *tektonv1.PipelineRun) bool {
 	return false
 }
 
-// ChildrenOf returns an annotation of the runs that p has submitted already, by run: its task may be a second try.
-func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) (map[string]string, error) {
-	all, err := c.childrenOf(ctx, p)
+// Notes returns an annotation of the runs that p has submitted already, by run: its task may be a second try.
+func (p *Parent) Notes(ctx context.Context, annotation string) (map[string]string, error) {
+	all, err := p.children(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +96,8 @@ func (c *Cluster) ChildrenOf(ctx context.Context, p *Parent, annotation string) 
 	return notes, nil
 }
 
-func (c *Cluster) childrenOf(ctx context.Context, p *Parent) ([]tektonv1.PipelineRun, error) {
-	all, err := kube.List[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(p.Namespace, ""),
+func (p *Parent) children(ctx context.Context) ([]tektonv1.PipelineRun, error) {
+	all, err := kube.List[tektonv1.PipelineRun](ctx, p.c.api, pipelineRuns(p.Namespace, ""),
 		kube.Labels(contract.LabelParent+"="+p.Name))
 	return all, wrap("looking for runs of "+p.Name, err)
 }
@@ -113,9 +115,9 @@ const (
 
 // WhyEnds finds out why the task of p, whose TaskRun is named, is told to end. It asks until it knows or ctx ends: news
 // of it may come after the signal.
-func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) EndReason {
+func (p *Parent) WhyEnds(ctx context.Context, taskRun string) EndReason {
 	for {
-		if why := c.whyEnds(ctx, p, taskRun); why != "" {
+		if why := p.whyEnds(ctx, taskRun); why != "" {
 			return why
 		}
 		if !kube.Sleep(ctx, kube.Pause) {
@@ -124,8 +126,8 @@ func (c *Cluster) WhyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 	}
 }
 
-func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndReason {
-	pr, err := kube.Get[tektonv1.PipelineRun](ctx, c.api, pipelineRuns(p.Namespace, p.Name))
+func (p *Parent) whyEnds(ctx context.Context, taskRun string) EndReason {
+	pr, err := kube.Get[tektonv1.PipelineRun](ctx, p.c.api, pipelineRuns(p.Namespace, p.Name))
 	switch {
 	case apierrors.IsNotFound(err):
 		return ParentCancelled
@@ -138,7 +140,7 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 		cond.Reason == tektonv1.PipelineRunReasonTimedOut.String() {
 		return ParentTimedOut
 	}
-	tr, err := kube.Get[tektonv1.TaskRun](ctx, c.api, taskRuns(p.Namespace, taskRun))
+	tr, err := kube.Get[tektonv1.TaskRun](ctx, p.c.api, taskRuns(p.Namespace, taskRun))
 	if err != nil {
 		return ""
 	}
@@ -153,17 +155,17 @@ func (c *Cluster) whyEnds(ctx context.Context, p *Parent, taskRun string) EndRea
 	return ""
 }
 
-// CancelChildren asks for the end of every run and matrix that p has submitted, as Cancel and CancelMatrix do, and
-// returns those that had not ended. Where the API server does not answer it tries again until ctx ends.
-func (c *Cluster) CancelChildren(ctx context.Context, p *Parent) (map[string]Ended, error) {
+// CancelChildren asks for the end of every run and matrix that p has submitted, as their Cancel does, and returns those
+// that had not ended. Where the API server does not answer it tries again until ctx ends.
+func (p *Parent) CancelChildren(ctx context.Context) (map[string]Ended, error) {
 	met := map[string]Ended{}
-	err := kube.Retry(ctx, kube.Pause, func() error { return c.cancelChildren(ctx, p, met) },
+	err := kube.Retry(ctx, kube.Pause, func() error { return p.cancelChildren(ctx, met) },
 		func(err error) bool { return !kube.IsFinal(err) })
 	return met, err
 }
 
-func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]Ended) error {
-	all, err := c.childrenOf(ctx, p)
+func (p *Parent) cancelChildren(ctx context.Context, met map[string]Ended) error {
+	all, err := p.children(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,22 +186,23 @@ func (c *Cluster) cancelChildren(ctx context.Context, p *Parent, met map[string]
 			runs = append(runs, all[i])
 			continue
 		}
-		cancelOne(all[i].Name, func() (Ended, error) { return c.cancelFound(ctx, all[i]) })
+		cancelOne(all[i].Name, func() (Ended, error) { return p.cancelMatrix(ctx, all[i]) })
 	}
 	for _, run := range group(runs) {
-		cancelOne(run.ID, func() (Ended, error) { return c.Cancel(ctx, &run, false, time.Now()) })
+		cancelOne(run.ID, func() (Ended, error) { return p.c.Cancel(ctx, &run, false, time.Now()) })
 	}
 	return errors.Join(problems...)
 }
 
-// cancelFound is CancelMatrix for a parent of which nothing else is known yet.
-func (c *Cluster) cancelFound(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
-	custom, err := c.Matrices().customOf(ctx, &parent)
+// cancelMatrix cancels a matrix of which nothing is known yet but its own PipelineRun.
+func (p *Parent) cancelMatrix(ctx context.Context, parent tektonv1.PipelineRun) (Ended, error) {
+	all := p.c.Matrices()
+	custom, err := all.customOf(ctx, &parent)
 	m := &Matrix{Parent: parent, Custom: custom}
 	if err != nil {
 		return "", fmt.Errorf("cancelling matrix %s: %w", m.Name(), err)
 	}
-	return c.Matrices().Cancel(ctx, m, false, time.Now())
+	return all.Cancel(ctx, m, false, time.Now())
 }
 
 // Brief is what the last task of a run has left of it beside the run, nil where it left nothing.

@@ -70,7 +70,7 @@ func TestEveryAttemptOfAParentsRunsIsCancelled(t *testing.T) {
 		}
 		return 0, ""
 	})
-	met, err := c.CancelChildren(eventually.Context(t), p)
+	met, err := p.CancelChildren(eventually.Context(t))
 	if err != nil || len(met) != 1 || met["a"] != cluster.WasQueued {
 		t.Fatalf("met %v, %v", met, err)
 	}
@@ -118,7 +118,7 @@ func TestWhyATaskIsToldToEnd(t *testing.T) {
 				ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond) //nolint:forbidigo // what is left to that step
 				defer cancel()
 			}
-			if got := c.WhyEnds(ctx, p, "start-experiment"); got != row.want {
+			if got := p.WhyEnds(ctx, "start-experiment"); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)
 			}
 		})

@@ -38,14 +38,13 @@ type workload struct {
 // jobLabel is what Kueue's job framework puts on the Workload of a job.
 const jobLabel = "kueue.x-k8s.io/job-uid"
 
-// WhyWaiting completes the queue of a waiting run from Kueue itself where the controller has not said why. What may not
-// be read stays unknown.
-func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.PipelineRun) {
-	q := s.Queue
-	if q == nil || q.ByController || s.State != local.Pending {
+// whyWaiting completes the queue of a waiting run from Kueue itself where the controller has not said why.
+func (d details) whyWaiting(ctx context.Context, pr *tektonv1.PipelineRun) {
+	q := d.Queue
+	if q == nil || q.ByController || d.State != local.Pending {
 		return
 	}
-	loads, err := kube.List[workload](ctx, c.api, kube.Kueue("workloads", pr.Namespace, ""),
+	loads, err := kube.List[workload](ctx, d.api, kube.Kueue("workloads", pr.Namespace, ""),
 		kube.Labels(jobLabel+"="+string(pr.UID)))
 	switch {
 	case err != nil:
@@ -53,9 +52,9 @@ func (c *Cluster) WhyWaiting(ctx context.Context, s *Status, pr *tektonv1.Pipeli
 		q.Reason = "not picked up yet; if this persists, check with bflow doctor that bflow-controller runs"
 	default:
 		q.Reason = loads[0].reason()
-		q.Position = c.position(ctx, pr.Namespace, q.Name, loads[0].Name)
+		q.Position = d.position(ctx, pr.Namespace, loads[0].Name)
 	}
-	s.Message = q.Sentence()
+	d.Message = q.Sentence()
 }
 
 // reason is what Kueue says of a Workload that has not been let start.
@@ -76,12 +75,12 @@ func (w *workload) reason() string {
 }
 
 // position asks Kueue for the place of a Workload in its local queue, from 1; 0 where Kueue does not say.
-func (c *Cluster) position(ctx context.Context, namespace, queue, name string) int {
+func (d details) position(ctx context.Context, namespace, name string) int {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	at := kube.In("visibility.kueue.x-k8s.io", "v1beta2", "localqueues")
-	at.Namespace, at.Name, at.Sub = namespace, queue, "pendingworkloads"
-	body, err := c.api.Stream(ctx, at, url.Values{"limit": {"10000"}})
+	at.Namespace, at.Name, at.Sub = namespace, d.Queue.Name, "pendingworkloads"
+	body, err := d.api.Stream(ctx, at, url.Values{"limit": {"10000"}})
 	if err != nil {
 		return 0
 	}

@@ -44,21 +44,21 @@ func (c *Cluster) Submit(ctx context.Context, sub Submission) ([]*Run, error) {
 	if err := c.ready(ctx, objects); err != nil {
 		return nil, err
 	}
-	made := map[kube.At]bool{}
-	for _, dry := range []bool{true, false} {
-		clear(made)
-		if err := c.shared(ctx, objects, sub, dry, made); err != nil {
-			return nil, err
+	var shared []part
+	for _, o := range objects {
+		shared = append(shared, sub.partsOf(o)...)
+	}
+	if err := c.share(ctx, shared, true); err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		err := c.check(ctx, o.PipelineRun)
+		if err != nil && !sub.madeBefore(err) {
+			return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
 		}
-		if !dry {
-			break
-		}
-		for _, o := range objects {
-			err := c.check(ctx, o.PipelineRun)
-			if err != nil && !sub.madeBefore(err) {
-				return nil, fmt.Errorf("checking run %s: %w", o.PipelineRun.Name, err)
-			}
-		}
+	}
+	if err := c.share(ctx, shared, false); err != nil {
+		return nil, err
 	}
 	return c.start(ctx, objects, sub)
 }
@@ -130,52 +130,53 @@ func (c *Cluster) tekton(ctx context.Context) error {
 	return err
 }
 
-// shared makes what runs need and share. It is named by its content: what is there already is right.
-func (c *Cluster) shared(ctx context.Context, objects []compile.Objects, sub Submission, dry bool,
-	made map[kube.At]bool,
-) error {
-	for _, o := range objects {
-		for _, secret := range sub.needed(o) {
-			if err := c.once(ctx, secrets(secret.Namespace, secret.Name), secret, dry, made); err != nil {
-				return err
-			}
+// part is an object that runs share. It is named by its content: what is there already is right.
+type part struct {
+	at  kube.At
+	obj any
+}
+
+func parts(keys []*corev1.Secret, tasks []*tektonv1.Task, pipelines []*tektonv1.Pipeline,
+	plans []*corev1.ConfigMap) []part {
+	var out []part
+	for _, o := range keys {
+		out = append(out, part{secrets(o.Namespace, o.Name), o})
+	}
+	for _, o := range tasks {
+		out = append(out, part{kube.Tekton("tasks", o.Namespace, o.Name), o})
+	}
+	for _, o := range pipelines {
+		out = append(out, part{kube.Tekton("pipelines", o.Namespace, o.Name), o})
+	}
+	for _, o := range plans {
+		out = append(out, part{configMaps(o.Namespace, o.Name), o})
+	}
+	return out
+}
+
+// share makes parts, each once.
+func (c *Cluster) share(ctx context.Context, parts []part, dry bool) error {
+	made := map[kube.At]bool{}
+	for _, p := range parts {
+		if made[p.at] {
+			continue
 		}
-		for _, t := range o.Tasks {
-			if err := c.once(ctx, kube.Tekton("tasks", t.Namespace, t.Name), t, dry, made); err != nil {
-				return err
-			}
-		}
-		if !o.Bundled {
-			at := kube.Tekton("pipelines", o.Pipeline.Namespace, o.Pipeline.Name)
-			if err := c.once(ctx, at, o.Pipeline, dry, made); err != nil {
-				return err
-			}
-		}
-		if err := c.once(ctx, configMaps(o.ConfigMap.Namespace, o.ConfigMap.Name), o.ConfigMap, dry, made); err != nil {
-			return err
+		made[p.at] = true
+		collection := p.at
+		collection.Name = ""
+		err := c.api.Create(ctx, collection, p.obj, nil, kube.Write{DryRun: dry})
+		switch {
+		case err == nil || apierrors.IsAlreadyExists(err):
+		case noNamespace(err):
+			return fmt.Errorf(
+				"submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name "+
+					"another with -n",
+				p.at.Namespace, c.Name, p.at.Namespace)
+		default:
+			return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(p.at.Resource, "s"), p.at.Name, err)
 		}
 	}
 	return nil
-}
-
-func (c *Cluster) once(ctx context.Context, at kube.At, obj any, dry bool, made map[kube.At]bool) error {
-	if made[at] {
-		return nil
-	}
-	made[at] = true
-	collection := at
-	collection.Name = ""
-	err := c.api.Create(ctx, collection, obj, nil, kube.Write{DryRun: dry})
-	if err == nil || apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	if noNamespace(err) {
-		return fmt.Errorf(
-			"submitting to namespace %s: cluster %s has no such namespace; run bflow bootstrap namespace add %s, or name "+
-				"another with -n",
-			at.Namespace, c.Name, at.Namespace)
-	}
-	return fmt.Errorf("making %s %s: %w", strings.TrimSuffix(at.Resource, "s"), at.Name, err)
 }
 
 func noNamespace(err error) bool {
@@ -185,6 +186,15 @@ func noNamespace(err error) bool {
 	}
 	d := answer.Status().Details
 	return d != nil && d.Kind == "namespaces"
+}
+
+// partsOf are what a run needs and others may need too.
+func (sub *Submission) partsOf(o compile.Objects) []part {
+	var pipelines []*tektonv1.Pipeline
+	if !o.Bundled {
+		pipelines = append(pipelines, o.Pipeline)
+	}
+	return parts(sub.needed(o), o.Tasks, pipelines, []*corev1.ConfigMap{o.ConfigMap})
 }
 
 // needed are the literal credentials that a run or its Pipeline names, as Secrets beside it. Those of a parent go with

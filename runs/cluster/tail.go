@@ -52,9 +52,9 @@ func (t *tails) load(ctx context.Context, of kube.Log, as loadWord, tell func(lo
 
 // lastWords completes the messages of failed tasks by what their step said last, which Tekton does not keep. known
 // holds what has been looked up before, by TaskRun.
-func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.TaskRun, known map[string]string) {
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
+func (d details) lastWords(ctx context.Context, runs []tektonv1.TaskRun, known map[string]string) {
+	for i := range d.Tasks {
+		t := &d.Tasks[i]
 		if t.State != local.Failed || t.ExitCode == 0 || len(t.Runs) == 0 || !strings.HasSuffix(t.Message, vague) {
 			continue
 		}
@@ -66,8 +66,8 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 			word, ok := known[key]
 			if !ok {
 				var err error
-				if word, err = c.lastWord(ctx, &tr); err != nil {
-					t.Message += fmt.Sprintf("; its log could not be read (%v): see bflow logs %s", err, s.RunID)
+				if word, err = d.lastWord(ctx, &tr); err != nil {
+					t.Message += fmt.Sprintf("; its log could not be read (%v): see bflow logs %s", err, d.RunID)
 					continue
 				}
 				known[key] = word
@@ -77,10 +77,10 @@ func (c *Cluster) lastWords(ctx context.Context, s *Status, runs []tektonv1.Task
 			}
 		}
 	}
-	if s.State == local.Failed {
-		for _, t := range s.Tasks {
+	if d.State == local.Failed {
+		for _, t := range d.Tasks {
 			if t.State == local.Failed || t.State == local.TimedOut {
-				s.Message = fmt.Sprintf("task %q: %s", t.Name, t.Message)
+				d.Message = fmt.Sprintf("task %q: %s", t.Name, t.Message)
 				return
 			}
 		}
@@ -95,7 +95,7 @@ const vague = ": Error"
 const wordTime = 20 * time.Second
 
 // lastWord is the last line of the first step that failed, "" where it is gone or not for whoever asks.
-func (c *Cluster) lastWord(ctx context.Context, tr *tektonv1.TaskRun) (string, error) {
+func (d details) lastWord(ctx context.Context, tr *tektonv1.TaskRun) (string, error) {
 	failed := failedStep(tr)
 	if failed == nil {
 		return "", nil
@@ -109,7 +109,7 @@ func (c *Cluster) lastWord(ctx context.Context, tr *tektonv1.TaskRun) (string, e
 	}
 	err := kube.Retry(ctx, kube.Pause, func() error {
 		last = ""
-		return c.api.ReadLog(ctx, of, func(line string) error {
+		return d.api.ReadLog(ctx, of, func(line string) error {
 			if strings.TrimSpace(line) != "" {
 				last = line
 			}

@@ -183,11 +183,11 @@ func scheduler(message string) string {
 }
 
 // noNodes tells of tasks that wait for a node what the scheduler says of their pods.
-func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRun) {
+func (d details) noNodes(ctx context.Context, runs []tektonv1.TaskRun) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
+	for i := range d.Tasks {
+		t := &d.Tasks[i]
 		if t.State != local.Running || t.Reason != noNode || len(t.Runs) == 0 {
 			continue
 		}
@@ -195,7 +195,7 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 		if at < 0 || runs[at].Status.PodName == "" {
 			continue
 		}
-		pod, err := kube.Get[corev1.Pod](ctx, c.api, pods(s.Namespace, runs[at].Status.PodName))
+		pod, err := kube.Get[corev1.Pod](ctx, d.api, pods(d.Namespace, runs[at].Status.PodName))
 		if err != nil { // who may not see pods has the first half of the sentence
 			continue
 		}
@@ -205,8 +205,8 @@ func (c *Cluster) noNodes(ctx context.Context, s *Status, runs []tektonv1.TaskRu
 			}
 		}
 	}
-	if s.State == local.Running && strings.HasPrefix(s.Message, "task ") {
-		s.Message = waiting(s)
+	if d.State == local.Running && strings.HasPrefix(d.Message, "task ") {
+		d.Message = waiting(d.Status)
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *Cluster) TooBig(ctx context.Context, runs []*Run) []string {
 		}
 		quota, known := quotas[queue]
 		if !known {
-			quota = c.quota(ctx, r.Namespace, queue)
+			quota = quotaOf(ctx, c.api, r.Namespace, queue)
 			quotas[queue] = quota
 		}
 		var asked map[string]resource.Quantity
@@ -49,15 +49,15 @@ func (c *Cluster) TooBig(ctx context.Context, runs []*Run) []string {
 	return out
 }
 
-// quota is what the queue of a namespace may promise at most, nil where that cannot be known.
-func (c *Cluster) quota(ctx context.Context, namespace, name string) map[string]resource.Quantity {
+// quotaOf is what the queue of a namespace may promise at most, nil where that cannot be known.
+func quotaOf(ctx context.Context, api *kube.Client, namespace, name string) map[string]resource.Quantity {
 	local, err := kube.Get[struct {
 		Spec struct{ ClusterQueue string }
-	}](ctx, c.api, kube.Kueue("localqueues", namespace, name))
+	}](ctx, api, kube.Kueue("localqueues", namespace, name))
 	if err != nil || local.Spec.ClusterQueue == "" {
 		return nil
 	}
-	queue, err := kube.Get[clusterQueue](ctx, c.api, kube.Kueue("clusterqueues", "", local.Spec.ClusterQueue))
+	queue, err := kube.Get[clusterQueue](ctx, api, kube.Kueue("clusterqueues", "", local.Spec.ClusterQueue))
 	if err != nil || queue.Spec.CohortName != "" || len(queue.Spec.ResourceGroups) == 0 {
 		return nil
 	}

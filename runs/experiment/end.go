@@ -72,7 +72,7 @@ func (t *task) leave(ctx context.Context) (int, error) {
 	ctx = context.WithoutCancel(ctx)
 	asking, cancel := context.WithTimeout(ctx, timeToKnow)
 	defer cancel()
-	why := t.cluster.WhyEnds(asking, t.parent, t.TaskRun)
+	why := t.parent.WhyEnds(asking, t.TaskRun)
 	if why != cluster.ParentCancelled {
 		return 0, step.Exit(contract.ExitInterrupted,
 			fmt.Errorf("waiting for %s: PipelineRun %s %s; the runs continue; follow them with bflow watch, or "+
@@ -80,7 +80,7 @@ func (t *task) leave(ctx context.Context) (int, error) {
 	}
 	ending, stop := context.WithTimeout(ctx, timeToEnd)
 	defer stop()
-	met, err := t.cluster.CancelChildren(ending, t.parent)
+	met, err := t.parent.CancelChildren(ending)
 	for run, was := range met {
 		if was == cluster.WasQueued {
 			fmt.Fprintf(t.on.Err, "cancelled %s; it was waiting and will not start\n", run)

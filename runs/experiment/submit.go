@@ -95,7 +95,7 @@ func (t *task) read(ctx context.Context) (resolve.Input, problem.List, error) {
 // pin makes git mean the commit of the runs that are there already.
 func (t *task) pin(ctx context.Context, git *gitsource.Source) error {
 	return t.retry(ctx, func(ctx context.Context) error {
-		there, err := t.cluster.ChildrenOf(ctx, t.parent, contract.AnnotationSource)
+		there, err := t.parent.Notes(ctx, contract.AnnotationSource)
 		for _, source := range there {
 			rest, ok := strings.CutPrefix(source, git.URL+"@")
 			if commit, _, found := strings.Cut(rest, ":"); ok && found {
@@ -146,7 +146,7 @@ func (t *task) takeBack(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeToEnd)
 	defer cancel()
-	met, err := t.cluster.CancelChildren(ctx, t.parent)
+	met, err := t.parent.CancelChildren(ctx)
 	for name := range met {
 		fmt.Fprintf(t.on.Err, "cancelled %s, which had been created before\n", name)
 	}
