@@ -14,7 +14,7 @@ type (
 	quota       struct{ l *lab } // GPUs, and the queues that promise them
 	locks       struct{ l *lab } // of hubs, and of setups
 	targets     struct{ l *lab } // of a hub
-	teams       struct{ l *lab } // of runs
+	teams       struct{ l *lab } // each with a namespace of runs
 	tracking    struct{ l *lab } // MLflow
 	auditLog    struct{ l *lab } // of the API server
 )

@@ -12,12 +12,6 @@ import (
 	"bflow.dev/bflow/load/tool/registry"
 )
 
-// knowTools are packages that name a load tool without being its own, each with its reason.
-var knowTools = map[string]string{
-	"load/tool/registry":       "the list of tools",
-	"tasks/loadgen/standalone": "which files of an export a command line asked for",
-}
-
 // TestOnlyTheRegistryKnowsLoadTools: a tool is one package and one line of the registry. Whoever else asks for a tool
 // by its name would have to be changed for the next one.
 func TestOnlyTheRegistryKnowsLoadTools(t *testing.T) {
@@ -28,11 +22,10 @@ func TestOnlyTheRegistryKnowsLoadTools(t *testing.T) {
 	searched := []string{
 		"cmd", "generator", "load", "pipelines", "platform", "queue", "report", "runplan", "runs", "tasks", "verdict",
 	}
-	at, used := token.NewFileSet(), map[string]bool{}
+	at := token.NewFileSet()
 	for dir, files := range parseAll(t, at) {
 		top, _, _ := strings.Cut(dir, "/")
-		own := strings.HasPrefix(dir, "load/tool/") && dir != "load/tool/registry"
-		if own || !slices.Contains(searched, top) {
+		if strings.HasPrefix(dir, "load/tool/") || !slices.Contains(searched, top) {
 			continue
 		}
 		for _, file := range files {
@@ -40,15 +33,8 @@ func TestOnlyTheRegistryKnowsLoadTools(t *testing.T) {
 				continue
 			}
 			for _, lit := range toolsNamed(file, names) {
-				if used[dir] = true; knowTools[dir] == "" {
-					t.Errorf("%s: %s names a load tool: ask package registry", at.Position(lit.Pos()), lit.Value)
-				}
+				t.Errorf("%s: %s names a load tool: ask package registry", at.Position(lit.Pos()), lit.Value)
 			}
-		}
-	}
-	for dir := range knowTools {
-		if !used[dir] {
-			t.Errorf("%s is excused and names no load tool: remove the line", dir)
 		}
 	}
 }

@@ -42,11 +42,13 @@ type Output struct {
 	Prefix   string // of the names of files in the folder
 	Append   bool   // one more line in a file that is there already
 	Detailed bool   // with what each request did
+	YAML     bool   // instead of JSON
 	Rows     int    // how many requests it shows at most; 0 = all
 
 	Metrics     []string       // which latencies it holds; nil = the tool's
 	Percentiles []float64      // which percentiles, in [0, 100]; nil = the tool's
 	Extras      map[string]any // values that are copied into it
+	Remark      string         // what is not as it was asked for, a sentence; "" = nothing
 }
 
 // Finding is something to say about a word: an error, or with Warning set a remark.

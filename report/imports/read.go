@@ -40,6 +40,11 @@ func Formats() []string {
 	return names
 }
 
+// Long says whether a list may hold an element for each request in a file of any tool.
+func Long(path string) bool {
+	return slices.ContainsFunc(formats(), func(f format) bool { return f.Long != nil && f.Long(path) })
+}
+
 // Open reads files, without what may be secret in them; of a folder it takes the files that a tool writes results into,
 // sorted by name, with those of its direct sub-folders. Requests that hold secrets are kept aside in scratch without
 // them, in a folder on a disk with room for all of them; the others are read where they are.
@@ -53,7 +58,7 @@ func Open(ctx context.Context, paths []string, scratch string) ([]tools.Document
 			}
 		}
 		for _, p := range found {
-			doc, err := tools.OpenDocument(ctx, p, scratch)
+			doc, err := tools.OpenDocument(ctx, p, scratch, Long)
 			if err != nil {
 				return nil, err
 			}

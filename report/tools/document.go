@@ -25,15 +25,16 @@ type Document struct {
 	edits []edit // that lead from raw to Data
 	lists []*list
 	spill *spill
+	long  Long
 }
 
 // Element is an element of a long list of a document: JSON, overwritten by the next one.
 type Element = []byte
 
-// OpenDocument reads the file at path. Elements of long lists are read again where they are; those that hold what may
-// be secret are kept aside without it, in a file in scratch, until the document is forgotten. An error is one of
-// reading; what the file holds is in Broken.
-func OpenDocument(ctx context.Context, path, scratch string) (Document, error) {
+// OpenDocument reads the file at path, whose long lists are told by long. Elements of these are read again where they
+// are; those that hold what may be secret are kept aside without it, in a file in scratch, until the document is
+// forgotten. An error is one of reading; what the file holds is in Broken.
+func OpenDocument(ctx context.Context, path, scratch string, long Long) (Document, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Document{}, fmt.Errorf("reading results: %w", err)
@@ -47,7 +48,7 @@ func OpenDocument(ctx context.Context, path, scratch string) (Document, error) {
 	if !info.Mode().IsRegular() {
 		from = nil
 	}
-	doc, err := readDocument(ctx, path, f, scratch, from)
+	doc, err := readDocument(ctx, path, f, scratch, long, from)
 	doc.Written = info.ModTime()
 	if doc.spill == nil || from == nil {
 		f.Close()
@@ -68,12 +69,13 @@ func (d *Document) End() float64 {
 }
 
 // ReadDocument is OpenDocument of a text that lies elsewhere.
-func ReadDocument(ctx context.Context, path string, from io.Reader, scratch string) (Document, error) {
-	return readDocument(ctx, path, from, scratch, nil)
+func ReadDocument(ctx context.Context, path string, from io.Reader, scratch string, long Long) (Document, error) {
+	return readDocument(ctx, path, from, scratch, long, nil)
 }
 
 // readDocument keeps elements in the file that the text is of, where it is of one.
-func readDocument(ctx context.Context, path string, text io.Reader, scratch string, file *source) (Document, error) {
+func readDocument(ctx context.Context, path string, text io.Reader, scratch string, long Long,
+	file *source) (Document, error) {
 	doc := Document{Path: path}
 	in := bufio.NewReaderSize(text, 1<<20)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -97,15 +99,16 @@ func readDocument(ctx context.Context, path string, text io.Reader, scratch stri
 	if err != nil {
 		return doc, err
 	}
-	return readInto(ctx, path, in, kept, file != nil)
+	return readInto(ctx, path, in, kept, long, file != nil)
 }
 
 // readInto reads JSON and keeps the elements of its long lists in a spill. inFile says whether the text is that of the
 // spill's file.
-func readInto(ctx context.Context, path string, text io.Reader, kept *spill, inFile bool) (Document, error) {
-	doc := Document{Path: path}
+func readInto(ctx context.Context, path string, text io.Reader, kept *spill, long Long, inFile bool) (Document, error) {
+	doc := Document{Path: path, long: long}
 	s := &splitter{
-		ctx: ctx, in: bufio.NewReaderSize(text, 1<<20), spill: kept, scrub: newScrubber(), inFile: inFile,
+		ctx: ctx, in: bufio.NewReaderSize(text, 1<<20), spill: kept, scrub: newScrubber(), long: long,
+		inFile: inFile,
 	}
 	doc.Broken = s.read()
 	if ctx.Err() != nil {
@@ -201,7 +204,8 @@ func (d *Document) Split(ctx context.Context) ([]Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := readInto(ctx, fmt.Sprintf("%s:%d", d.Path, len(out)+1), bytes.NewReader(value), d.spill, false)
+		one, err := readInto(ctx, fmt.Sprintf("%s:%d", d.Path, len(out)+1), bytes.NewReader(value), d.spill, d.long,
+			false)
 		if err != nil {
 			return nil, err
 		}

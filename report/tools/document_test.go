@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/report/imports"
 	"bflow.dev/bflow/report/tools"
 )
 
 func read(t *testing.T, text string) tools.Document {
 	t.Helper()
-	doc, err := tools.ReadDocument(t.Context(), "file.json", strings.NewReader(text), t.TempDir())
+	doc, err := tools.ReadDocument(t.Context(), "file.json", strings.NewReader(text), t.TempDir(), imports.Long)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestADocumentIsNotInMemory(t *testing.T) {
 			most = max(most, inUse())
 		}
 	}
-	doc, err := tools.ReadDocument(t.Context(), "file.json", file, t.TempDir())
+	doc, err := tools.ReadDocument(t.Context(), "file.json", file, t.TempDir(), imports.Long)
 	if err != nil || doc.Broken != nil || doc.Len("benchmarks[0].requests.successful") != requests {
 		t.Fatalf("%d requests: %v, %v", doc.Len("benchmarks[0].requests.successful"), err, doc.Broken)
 	}
@@ -141,7 +142,7 @@ func TestReadingADocumentEndsWithItsContext(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := tools.ReadDocument(ctx, "file.json", file, t.TempDir()); !errors.Is(err, context.Canceled) {
+	if _, err := tools.ReadDocument(ctx, "file.json", file, t.TempDir(), imports.Long); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

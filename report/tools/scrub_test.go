@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/report/imports"
 	"bflow.dev/bflow/report/tools"
 )
 
 // scrubbed is the copy of a file that is kept, and how many values are not in it.
 func scrubbed(t testing.TB, file []byte) ([]byte, int, error) {
 	t.Helper()
-	doc, err := tools.ReadDocument(t.Context(), "file", bytes.NewReader(file), t.TempDir())
+	doc, err := tools.ReadDocument(t.Context(), "file", bytes.NewReader(file), t.TempDir(), imports.Long)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ type splitter struct {
 	in       *bufio.Reader
 	at       int64  // bytes that were read
 	path     string // of the value that is being read
+	long     Long
 	skeleton []byte
 	spill    *spill
 	scrub    *scrubber
@@ -33,23 +34,9 @@ type list struct {
 	start, end int64 // in the spill
 }
 
-// isLong says whether the list at a path may hold an element for each request: in the formats that are read there are
-// no others.
-func isLong(path string) bool {
-	if path == "" { // inference-perf
-		return true
-	}
-	if strings.HasPrefix(path, "benchmarks[") { // GuideLLM
-		_, of, _ := strings.Cut(path, "].requests.")
-		return of == "successful" || of == "incomplete" || of == "errored"
-	}
-	switch path { // vllm bench
-	case "input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "errors",
-		"generated_texts":
-		return true
-	}
-	return false
-}
+// Long says whether the list at a path, such as "benchmarks[0].requests.successful", may hold an element for each
+// request. The value of the document itself is at "". nil means that no list does.
+type Long func(path string) bool
 
 // mostSkeleton bounds what of a document is in memory, and an element.
 const mostSkeleton = 256 << 20
@@ -215,8 +202,8 @@ func (s *splitter) array(path string) error {
 	if _, err := s.next("["); err != nil {
 		return err
 	}
-	if isLong(path) {
-		return s.long(path)
+	if s.long != nil && s.long(path) {
+		return s.list(path)
 	}
 	if empty, err := s.endsEmpty(']'); empty || err != nil {
 		return err
@@ -231,8 +218,8 @@ func (s *splitter) array(path string) error {
 	}
 }
 
-// long moves the elements of a list to the spill, each with what stands before it.
-func (s *splitter) long(path string) error {
+// list moves the elements of a list to the spill, each with what stands before it.
+func (s *splitter) list(path string) error {
 	l := &list{path: path, at: len(s.skeleton), start: s.spill.size}
 	s.lists = append(s.lists, l)
 	var between []byte

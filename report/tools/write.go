@@ -19,11 +19,11 @@ type Run struct {
 
 // Choices are what a person asked of the files, in formats that have a place for it.
 type Choices struct {
-	Rows        int       // GuideLLM: how many requests of each status a benchmark shows; 0 = all
+	Rows        int       // how many requests of each status a benchmark shows; 0 = all
 	Extras      Free      // values of the person's own in each result
-	Latencies   []string  // vllm bench: which latencies a result holds, by the tool's names; nil = all
-	Percentiles []float64 // vllm bench, inference-perf: which percentiles, in [0, 100]; nil = the tool's
-	Lines       bool      // vllm bench: a result is a line, also where there is one alone
+	Latencies   []string  // which latencies a result holds, by the tool's names; nil = all
+	Percentiles []float64 // which percentiles, in [0, 100]; nil = the tool's
+	Lines       bool      // a result is a line, also where there is one alone
 	// Note, where it is set, is told in a sentence what a file does not hold.
 	Note func(sentence string)
 }
@@ -33,6 +33,8 @@ type Choices struct {
 type File struct {
 	Name     string
 	ToolName string // the name that the tool itself gives the file, where that holds what was measured; "" = Name
+	Stem     string // of Name, which the tool puts a prefix in the place of; "" = it puts it before the name
+	Rows     bool   // it lists requests one by one
 	Write    func(ctx context.Context, w io.Writer) error
 }
 

@@ -16,7 +16,7 @@ const (
 // summaryAgain reads a summary and returns what is written of it, and what was read.
 func summaryAgain(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, nil)
 	s, err := readSummaryOf(*doc)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func summaryAgain(t *testing.T, path string) (written, original []byte) {
 // linesAgain reads requests and returns what is written of them, and what was read.
 func linesAgain(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, nil)
 	var all []*line
 	for value, err := range doc.Values(t.Context()) {
 		var l line

@@ -18,10 +18,11 @@ import (
 
 // Names of the files of a folder.
 const (
-	fileJSON   = "profile_export_aiperf.json"
-	fileCSV    = "profile_export_aiperf.csv"
-	fileRows   = "profile_export.jsonl"
-	fileSlices = "profile_export_aiperf_timeslices.json"
+	fileStem   = "profile_export"
+	fileJSON   = fileStem + "_aiperf.json"
+	fileCSV    = fileStem + "_aiperf.csv"
+	fileRows   = fileStem + ".jsonl"
+	fileSlices = fileStem + "_aiperf_timeslices.json"
 )
 
 // Release and schema that are written.
@@ -67,7 +68,12 @@ func artifacts(dir string, run tools.Run, m *tools.Measurement, s *tools.Stage) 
 		files = append(files, tools.JSON(path.Join(dir, fileSlices), timeslices{Slices: all}))
 	}
 	if s.Requests.Len() > 0 {
-		files = append(files, tools.JSONLines(path.Join(dir, fileRows), requests(m, s)))
+		rows := tools.JSONLines(path.Join(dir, fileRows), requests(m, s))
+		rows.Rows = true
+		files = append(files, rows)
+	}
+	for i := range files {
+		files[i].Stem = fileStem
 	}
 	return files
 }

@@ -26,7 +26,14 @@ func addFile(c *tool.CommandLine, word, name string) {
 		c.LeaveOut(word, "load-gen writes no %s file of GuideLLM: ask for json, which guidellm can turn into others", ext[1:])
 		return
 	}
-	c.Request.Outputs = append(c.Request.Outputs, tool.Output{Format: Format, Path: name, Detailed: true})
+	addReport(c, name)
+}
+
+// addReport adds a report, in YAML where its name ends so.
+func addReport(c *tool.CommandLine, name string) {
+	ext := strings.ToLower(path.Ext(name))
+	c.Request.Outputs = append(c.Request.Outputs, tool.Output{Format: Format, Path: name, Detailed: true,
+		YAML: ext == ".yaml" || ext == ".yml"})
 }
 
 // addFlatOutputs reads the outputs of 0.3 to 0.6.
@@ -55,12 +62,17 @@ func addFlatOutputs(c *tool.CommandLine, in *flatInput) {
 		addFlatOutput(c, in, dir, strings.Trim(name, " \"[]'"))
 	}
 	for i := range c.Request.Outputs {
-		c.Request.Outputs[i].Rows = rows
-		if o := &c.Request.Outputs[i]; in.gen == "0.3" && o.Format == Format {
+		o := &c.Request.Outputs[i]
+		o.Rows = rows
+		switch in.gen {
+		case "":
+		case "0.3":
 			o.Format = Format03
+		default:
+			o.Remark = "the report has the schema of GuideLLM 0.8, not that of " + in.gen
 		}
 		if g, ok := in.words["output_extras"]; ok {
-			c.Request.Outputs[i].Extras = parseExtras(c, g)
+			o.Extras = parseExtras(c, g)
 		}
 	}
 }
@@ -164,7 +176,7 @@ func addTypedOutput(c *tool.CommandLine, n *yaml.Node, dir string) {
 		name = path.Join(name, "benchmarks."+kind)
 	}
 	if kind == "json" || kind == "yaml" { // whatever the file is called
-		c.Request.Outputs = append(c.Request.Outputs, tool.Output{Format: Format, Path: name, Detailed: true})
+		addReport(c, name)
 		return
 	}
 	addFile(c, word, name)

@@ -15,7 +15,7 @@ const recorded = "../../../report/imports/testdata/"
 // again2 reads a report in schema 2 and returns what is written of it, and what was read.
 func again2(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, isLong)
 	var r report2
 	if err := tools.Decode(*doc, &r); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func again2(t *testing.T, path string) (written, original []byte) {
 
 func again031(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, isLong)
 	var r report031
 	if err := tools.Decode(*doc, &r); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@
 package guidellm
 
 import (
+	"strings"
+
 	"bflow.dev/bflow/load/tool"
 	"bflow.dev/bflow/report/tools"
 )
@@ -37,10 +39,19 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: Looks, Read: Read,
+		Looks: Looks, Read: Read, Long: isLong,
 		Formats: map[string]tools.Format{Format: Write, Format03: Write031},
 		Lacks:   []string{"queue_wait"},
 	}
+}
+
+// isLong finds the requests of a benchmark, by how they ended.
+func isLong(path string) bool {
+	if !strings.HasPrefix(path, "benchmarks[") {
+		return false
+	}
+	_, of, _ := strings.Cut(path, "].requests.")
+	return of == "successful" || of == "incomplete" || of == "errored"
 }
 
 // process is the tool as a process of its own.

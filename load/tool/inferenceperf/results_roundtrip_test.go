@@ -17,7 +17,7 @@ const (
 // lifecycleAgain reads a summary or a stage and returns what is written of it, and what was read.
 func lifecycleAgain(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, isLong)
 	var l lifecycle
 	if err := tools.Decode(*doc, &l); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func lifecycleAgain(t *testing.T, path string) (written, original []byte) {
 // requestsAgain is lifecycleAgain of the list of requests.
 func requestsAgain(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, isLong)
 	return structtest.Written(t, tools.JSON("", tools.Elements[request](doc, ""))), original
 }
 

@@ -72,7 +72,9 @@ func folder(ctx context.Context, run tools.Run, dir string, m *tools.Measurement
 	}
 	files = append(files, tools.JSON(path.Join(dir, fileSummary), doc))
 	if requests > 0 {
-		files = append(files, tools.JSON(path.Join(dir, filePerRequest), everyRequest(m)))
+		rows := tools.JSON(path.Join(dir, filePerRequest), everyRequest(m))
+		rows.Rows = true
+		files = append(files, rows)
 	}
 	return files, nil
 }

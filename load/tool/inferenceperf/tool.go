@@ -39,10 +39,13 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: Looks, Read: Read, Formats: map[string]tools.Format{Format: Write},
+		Looks: Looks, Read: Read, Long: isLong, Formats: map[string]tools.Format{Format: Write},
 		Lacks: []string{"queue_wait", "ttft", "ttft_intended", "ttfc_intended", "e2e_intended", "sched_lag"},
 	}
 }
+
+// isLong finds the list of requests, which is the whole of its file.
+func isLong(path string) bool { return path == "" }
 
 // process is the tool as a process of its own.
 type process struct{}

@@ -14,7 +14,7 @@ import (
 // again reads results and returns what is written of them, and what was read.
 func again(t *testing.T, path string, lines bool) (written, original []byte) {
 	t.Helper()
-	doc, original := structtest.Document(t, path)
+	doc, original := structtest.Document(t, path, isLong)
 	all, err := doc.Split(t.Context())
 	if err != nil {
 		t.Fatal(err)

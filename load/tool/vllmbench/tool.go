@@ -42,10 +42,20 @@ func (Tool) External() tool.External { return process{} }
 // Results are the files of the tool.
 func (Tool) Results() tool.Results {
 	return tool.Results{
-		Looks: Looks, Read: Read,
+		Looks: Looks, Read: Read, Long: isLong,
 		Formats: map[string]tools.Format{Format: Write, FormatDetailed: WriteDetailed},
 		Lacks:   []string{"sched_lag"},
 	}
+}
+
+// isLong finds the lists of --save-detailed.
+func isLong(path string) bool {
+	switch path {
+	case "input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "errors",
+		"generated_texts":
+		return true
+	}
+	return false
 }
 
 // InferenceMAX is the script of that project, which cannot make the load itself. It reads a block as vllm bench serve

@@ -16,7 +16,7 @@ import (
 // Read reads data as format. It fails t where an error names no file, or where what was read cannot be written.
 func Read(t *testing.T, format, name string, data []byte) {
 	t.Helper()
-	doc, err := tools.ReadDocument(t.Context(), name, bytes.NewReader(data), t.TempDir())
+	doc, err := tools.ReadDocument(t.Context(), name, bytes.NewReader(data), t.TempDir(), imports.Long)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 // reason. A member below such a path is not kept either.
 type Lost map[string]string
 
-// Document reads a file, and returns what it holds too.
-func Document(t *testing.T, path string) (*tools.Document, []byte) {
+// Document reads a file whose long lists are told by long, and returns what it holds too.
+func Document(t *testing.T, path string, long tools.Long) (*tools.Document, []byte) {
 	t.Helper()
-	doc, err := tools.OpenDocument(t.Context(), path, t.TempDir())
+	doc, err := tools.OpenDocument(t.Context(), path, t.TempDir(), long)
 	if err == nil {
 		err = doc.Broken
 	}

@@ -12,7 +12,7 @@ import (
 
 // documents reads the files of the given patterns that a tool has left in dir and in folders below it, one folder per
 // point of a sweep. Their requests are kept on disk, in dir.
-func documents(ctx context.Context, tool, dir string, patterns []string) ([]tools.Document, error) {
+func documents(ctx context.Context, tool, dir string, patterns []string, long tools.Long) ([]tools.Document, error) {
 	var docs []tools.Document
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		wanted := func(pattern string) bool {
@@ -22,7 +22,7 @@ func documents(ctx context.Context, tool, dir string, patterns []string) ([]tool
 		if err != nil || !d.Type().IsRegular() || !slices.ContainsFunc(patterns, wanted) {
 			return err
 		}
-		doc, err := tools.OpenDocument(ctx, path, dir)
+		doc, err := tools.OpenDocument(ctx, path, dir, long)
 		if err == nil && doc.Broken != nil {
 			err = fmt.Errorf("reading %q: %w", path, doc.Broken)
 		}

@@ -188,7 +188,7 @@ func (r *run) command(ctx context.Context, c tool.Command, p tool.Invocation) er
 // read reads the results of one sample, also of one that was interrupted.
 func (r *run) read(ctx context.Context, dir string) (*tools.Imported, error) {
 	ctx = context.WithoutCancel(ctx)
-	docs, err := documents(ctx, r.plan.Tool, dir, r.tool.External().Program().Results)
+	docs, err := documents(ctx, r.plan.Tool, dir, r.tool.External().Program().Results, r.tool.Results().Long)
 	if err != nil {
 		return nil, err
 	}

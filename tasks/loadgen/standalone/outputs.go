@@ -14,10 +14,6 @@ import (
 
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/load/tool"
-	"bflow.dev/bflow/load/tool/aiperf"
-	"bflow.dev/bflow/load/tool/guidellm"
-	"bflow.dev/bflow/load/tool/inferenceperf"
-	"bflow.dev/bflow/load/tool/vllmbench"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/export"
 	"bflow.dev/bflow/report/tools"
@@ -31,6 +27,9 @@ func (r *run) write(ctx context.Context, w io.Writer, rep *report.Report) error 
 	var errs []error
 	for _, asked := range r.Outputs {
 		o := &output{Output: asked, run: r, from: export.Run{Dir: r.dir, Report: rep}}
+		if o.Remark != "" {
+			o.note("%s", o.Remark)
+		}
 		err := o.make(ctx)
 		for _, path := range o.paths {
 			fmt.Fprintf(w, "%s: %s\n", asked.Format, path)
@@ -72,7 +71,7 @@ func (o *output) make(ctx context.Context) error {
 		return err
 	}
 	for _, f := range files {
-		if !o.wanted(f.Name) {
+		if f.Rows && !o.Detailed {
 			continue
 		}
 		if err := o.put(ctx, o.place(f), o.chosen(f)); err != nil {
@@ -84,26 +83,15 @@ func (o *output) make(ctx context.Context) error {
 
 // setChoices tells the exporter what was asked for.
 func (o *output) setChoices() error {
-	asked := tools.Choices{Rows: o.Rows, Note: func(sentence string) { o.note("%s", sentence) }}
-	switch o.Format {
-	case guidellm.Format, guidellm.Format03:
-		if g := o.Generation; o.Format == guidellm.Format && g != "" && g != "0.7" {
-			o.note("the report has the schema of GuideLLM 0.8, not that of %s", g)
-		}
-	case inferenceperf.Format:
-		asked.Percentiles = o.Percentiles
-	case vllmbench.Format, vllmbench.FormatDetailed:
-		asked.Lines, asked.Latencies, asked.Percentiles = o.Append, o.Metrics, o.Percentiles
-	}
-	var err error
-	asked.Extras, err = tools.NewFree(o.Extras)
-	o.from.Choices = asked
+	extras, err := tools.NewFree(o.Extras)
+	o.from.Choices = tools.Choices{Rows: o.Rows, Extras: extras, Latencies: o.Metrics, Percentiles: o.Percentiles,
+		Lines: o.Append, Note: func(sentence string) { o.note("%s", sentence) }}
 	return err
 }
 
 // chosen is a file of the exporter, or it as the kind of file that was asked for.
 func (o *output) chosen(f export.File) export.File {
-	if o.Format != guidellm.Format && o.Format != guidellm.Format03 || !o.isYAML() {
+	if !o.YAML {
 		return f
 	}
 	return export.File{Name: f.Name, Write: func(ctx context.Context, w io.Writer) error {
@@ -119,35 +107,19 @@ func (o *output) chosen(f export.File) export.File {
 	}}
 }
 
-// perRequest is the list of requests of inference-perf.
-const perRequest = "per_request_lifecycle_metrics.json"
-
-// wanted says whether a file of the format was asked for: lists of requests only where details are.
-func (o *output) wanted(name string) bool {
-	switch path.Base(name) {
-	case perRequest, "profile_export.jsonl":
-		return o.Detailed
-	}
-	return true
-}
-
 // place is the path of a file of the output.
 func (o *output) place(f export.File) string {
-	name := f.Name
 	switch {
 	case !o.Folder:
 		return o.Path
-	case o.Format == vllmbench.Format, o.Format == vllmbench.FormatDetailed:
+	case f.ToolName != "":
 		return filepath.Join(o.Path, f.ToolName)
-	case o.Format == aiperf.Format && o.Prefix != "":
-		dir, base := path.Split(name)
-		rest, _ := strings.CutPrefix(base, "profile_export")
-		name = dir + o.Prefix + rest
-	default:
-		dir, base := path.Split(name)
-		name = dir + o.Prefix + base
 	}
-	return filepath.Join(o.Path, filepath.FromSlash(name))
+	dir, name := path.Split(f.Name)
+	if o.Prefix != "" {
+		name = o.Prefix + strings.TrimPrefix(name, f.Stem)
+	}
+	return filepath.Join(o.Path, filepath.FromSlash(dir+name))
 }
 
 // put writes one file whole, or lines behind those that are there.

@@ -3,17 +3,10 @@ package standalone
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
-
-// isYAML says whether the report is to be YAML.
-func (o *output) isYAML() bool {
-	ext := strings.ToLower(filepath.Ext(o.Path))
-	return ext == ".yaml" || ext == ".yml"
-}
 
 // asYAML writes a document as YAML, which JSON is already but for the looks of it.
 func asYAML(text []byte) ([]byte, error) {
