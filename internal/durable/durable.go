@@ -75,6 +75,10 @@ func encode(path string, v any) ([]byte, error) {
 // File is a stream that becomes a file with Commit. Its temporary name begins with a dot, which everybody passes over.
 type File struct {
 	*os.File
+	// Unread says that nobody reads the file soon, so that what is on disk leaves memory: gigabytes that are in memory
+	// take a second to remove.
+	Unread bool
+
 	path    string
 	done    bool
 	written int64
@@ -90,7 +94,7 @@ func (f *File) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	f.written += int64(n)
 	for err == nil && f.written-f.begun >= step {
-		err = bringToDisk(f.File, f.begun, step)
+		err = bringToDisk(f.File, f.begun, step, f.Unread)
 		f.begun += step
 	}
 	return n, err

@@ -33,6 +33,9 @@ func conclude(
 		}
 	}
 	for _, name := range g.measured(in, s) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		d := g.distribution(name)
 		if m, ok := d.Metric(); ok {
 			r.Metrics[name] = m

@@ -11,6 +11,7 @@ import (
 	"bflow.dev/bflow/report/assemble"
 	"bflow.dev/bflow/report/imports"
 	"bflow.dev/bflow/report/write"
+	"bflow.dev/bflow/results/checksums"
 )
 
 // raw is a file as JSON, from which tests take what they expect by themselves.
@@ -72,10 +73,12 @@ func imported(t *testing.T, paths ...string) (string, *report.Report) {
 	in, err := imports.Read(t.Context(), docs, imports.Auto)
 	check(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
-	check(t, imports.Write(t.Context(), dir, "run", in, docs))
+	kept, err := imports.Write(t.Context(), dir, "run", in, docs)
+	check(t, err)
 	r, err := assemble.Report(dir)
 	check(t, err)
-	check(t, write.All(t.Context(), dir, r))
+	check(t, write.All(t.Context(), dir, r, kept...))
+	check(t, checksums.Verify(dir, nil)) // reads what was summed as it was written
 	return dir, r
 }
 

@@ -13,35 +13,37 @@ import (
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
+	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 )
 
 // Write makes runDir, which must not exist, the directory of a run named name: plan, source files, and measurement 0.
-// Report and page are made from it as from any other. A run that fails or whose ctx ends is a part: who called removes
-// it.
-func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []tools.Document) error {
+// Report and page are made from it as from any other; kept are the source files in it, with their sums. A run that
+// fails or whose ctx ends is a part: who called removes it.
+func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []tools.Document) (
+	kept []checksums.File, err error) {
 	plan, err := Plan(name, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := durable.MkdirAll(filepath.Dir(runDir)); err != nil {
-		return fmt.Errorf("making the run directory: %w", err)
+		return nil, fmt.Errorf("making the run directory: %w", err)
 	}
 	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
-		return fmt.Errorf("making the run directory: %w; choose another name with --name", err)
+		return nil, fmt.Errorf("making the run directory: %w; choose another name with --name", err)
 	}
-	if err := keep(ctx, filepath.Join(runDir, contract.DirSource), in, docs); err != nil {
-		return err
+	if kept, err = keep(ctx, runDir, in, docs); err != nil {
+		return nil, err
 	}
 	data, err := runplan.Marshal(plan)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := durable.WriteFile(filepath.Join(runDir, contract.FilePlan), data); err != nil {
-		return fmt.Errorf("writing the plan: %w", err)
+		return nil, fmt.Errorf("writing the plan: %w", err)
 	}
-	return WriteMeasurement(ctx, report.MeasurementDir(runDir, 0),
+	return kept, WriteMeasurement(ctx, report.MeasurementDir(runDir, 0),
 		report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
 }
 
@@ -76,9 +78,10 @@ func withoutUser(raw string) string {
 }
 
 // keep copies the files, which hold no secrets; two of one name are numbered.
-func keep(ctx context.Context, dir string, in *tools.Imported, docs []tools.Document) error {
-	if err := durable.MkdirAll(dir); err != nil {
-		return fmt.Errorf("keeping the source: %w", err)
+func keep(ctx context.Context, runDir string, in *tools.Imported, docs []tools.Document) (
+	kept []checksums.File, err error) {
+	if err := durable.MkdirAll(filepath.Join(runDir, contract.DirSource)); err != nil {
+		return nil, fmt.Errorf("keeping the source: %w", err)
 	}
 	for i := range docs {
 		doc := &docs[i]
@@ -93,23 +96,28 @@ func keep(ctx context.Context, dir string, in *tools.Imported, docs []tools.Docu
 		case doc.Hidden > 0:
 			in.Note("%s: %d values or comments that may be secret were taken out of the copy that is kept", name, doc.Hidden)
 		}
-		if err := keepOne(ctx, filepath.Join(dir, name), doc); err != nil {
-			return fmt.Errorf("keeping the source: %w", err)
+		one, err := keepOne(ctx, runDir, contract.DirSource+"/"+name, doc)
+		if err != nil {
+			return nil, fmt.Errorf("keeping the source: %w", err)
 		}
+		kept = append(kept, one)
 	}
-	return nil
+	return kept, nil
 }
 
-func keepOne(ctx context.Context, path string, doc *tools.Document) error {
-	f, err := durable.Create(path)
+// keepOne copies a document to a path of the run. What is gigabytes is summed as it is written, and not read again.
+func keepOne(ctx context.Context, runDir, path string, doc *tools.Document) (checksums.File, error) {
+	f, err := durable.Create(filepath.Join(runDir, filepath.FromSlash(path)))
 	if err != nil {
-		return err
+		return checksums.File{}, err
 	}
 	defer f.Discard()
-	if err := doc.Write(ctx, f); err != nil {
-		return err
+	f.Unread = true
+	summed := checksums.NewWriter(f)
+	if err := doc.Write(ctx, summed); err != nil {
+		return checksums.File{}, err
 	}
-	return f.Commit()
+	return summed.File(path), f.Commit()
 }
 
 // WriteMeasurement writes the files of a measurement into dir, as load-gen does: rows, stages, distributions,

@@ -21,8 +21,9 @@ import (
 )
 
 // All writes every file that is made from the report into the run directory, each whole or not at all, and at last the
-// checksums of the run, which end with the error of ctx once that is done. Doing it twice changes nothing.
-func All(ctx context.Context, runDir string, r *report.Report) error {
+// checksums of the run, which end with the error of ctx once that is done. known are files of which the caller knows
+// the sums. Doing it twice changes nothing.
+func All(ctx context.Context, runDir string, r *report.Report, known ...checksums.File) error {
 	if err := checksums.Retract(runDir); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func All(ctx context.Context, runDir string, r *report.Report) error {
 			return err
 		}
 	}
-	return checksums.Write(ctx, runDir)
+	return checksums.Write(ctx, runDir, known...)
 }
 
 func writeFile(path string, write func(w io.Writer) error) error {

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -98,9 +99,35 @@ func Sum(r io.Reader) (sum string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
+// Writer is a writer that sums what passes it.
+type Writer struct {
+	to   io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w, sum: sha256.New()} }
+
+// Write writes p and sums what of it was written.
+func (w *Writer) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.sum.Write(p[:n])
+	w.size += int64(n)
+	return n, err
+}
+
+// File is what was written, as the file at path.
+func (w *Writer) File(path string) File {
+	return File{Path: path, Size: w.size, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+}
+
 // Write lists the files of a run that has ended. Whoever changes one of them afterwards calls Retract before and Write
-// after. It ends with the error of ctx once that is done.
-func Write(ctx context.Context, runDir string) error { return write(ctx, runDir, runList(), covered) }
+// after. It ends with the error of ctx once that is done. known are files of which the caller knows the sums: it has
+// just written them.
+func Write(ctx context.Context, runDir string, known ...File) error {
+	return write(ctx, runDir, runList(), covered, known...)
+}
 
 // WriteMeasurement lists the files of measurement n, once its load generator has come to its end: a run that is resumed
 // keeps them, and may have no list of its own yet.
@@ -118,15 +145,15 @@ func measurementList(n int) list {
 	return list{fmt.Sprintf("%s/%d/%s", contract.DirMeasurement, n, contract.FileChecksums), "its measurement ended"}
 }
 
-func write(ctx context.Context, runDir string, l list, want func(path string) bool) error {
-	m, err := measure(ctx, runDir, want)
+func write(ctx context.Context, runDir string, l list, want func(path string) bool, known ...File) error {
+	m, err := measure(ctx, runDir, want, known...)
 	if err != nil {
 		return fmt.Errorf("listing the files of %q: %w", runDir, err)
 	}
 	return durable.WriteJSON(filepath.Join(runDir, filepath.FromSlash(l.path)), m)
 }
 
-func measure(ctx context.Context, runDir string, want func(path string) bool) (*Manifest, error) {
+func measure(ctx context.Context, runDir string, want func(path string) bool, known ...File) (*Manifest, error) {
 	root, err := os.OpenRoot(runDir)
 	if err != nil {
 		return nil, err
@@ -137,8 +164,13 @@ func measure(ctx context.Context, runDir string, want func(path string) bool) (*
 		return nil, err
 	}
 	m := &Manifest{Schema: Schema, Files: slices.DeleteFunc(files, func(f File) bool { return !want(f.Path) })}
-	for i := range m.Files {
-		if m.Files[i], err = read(ctx, root, m.Files[i].Path); err != nil {
+	for i, f := range m.Files {
+		at := slices.IndexFunc(known, func(k File) bool { return k.Path == f.Path && k.Size == f.Size })
+		if at >= 0 {
+			m.Files[i] = known[at]
+			continue
+		}
+		if m.Files[i], err = read(ctx, root, f.Path); err != nil {
 			return nil, err
 		}
 	}

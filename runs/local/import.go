@@ -70,16 +70,18 @@ func writeImport(ctx context.Context, dir string, in *tools.Imported, docs []too
 	defer os.RemoveAll(work)
 	made := filepath.Join(work, filepath.Base(dir))
 	var malformed *tools.FormatError
-	if err := imports.Write(ctx, made, filepath.Base(dir), in, docs); errors.As(err, &malformed) {
+	kept, err := imports.Write(ctx, made, filepath.Base(dir), in, docs)
+	if errors.As(err, &malformed) {
 		return nil, badFile(ctx, err)
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
 	r, err := assemble.Report(made)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	if err := write.All(ctx, made, r); err != nil {
+	if err := write.All(ctx, made, r, kept...); err != nil {
 		return nil, err
 	}
 	return r, durable.Rename(made, dir)

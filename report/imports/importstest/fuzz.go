@@ -30,7 +30,7 @@ func Read(t *testing.T, format, name string, data []byte) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	var malformed *tools.FormatError
-	switch err := imports.Write(t.Context(), dir, "run", in, docs); {
+	switch _, err := imports.Write(t.Context(), dir, "run", in, docs); {
 	case err == nil:
 	case !errors.As(err, &malformed) || !strings.Contains(err.Error(), name):
 		t.Errorf("writing what was read: %v", err)
