@@ -35,7 +35,7 @@ func CheckMounts(hostPaths []HostPath, claims []PVCMount) problem.Findings {
 // check adds what m collides with among names and paths, which hold the volumes before it, and puts it there.
 func (m mount) check(out *problem.Findings, names, paths map[string]string) {
 	switch m.name {
-	case "dshm", "model-storage", "vllm-profiler":
+	case "dshm", "model-storage", "engine-files", "vllm-profiler":
 		out.Add(m.at+".name", "name %q is reserved; choose another", m.name)
 	}
 	if first, ok := names[m.name]; ok && m.name != "" {

@@ -6,6 +6,7 @@ import (
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -36,17 +37,18 @@ func (p *point) check(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, e
 }
 
 func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentSpec, where *platform.Platform) {
-	engine := engineOf(d, where)
+	server := engineOf(d, where)
+	kind := engine.Of(server.Kind)
 	switch {
-	case engine.Kind != kindVLLM && !where.AnyEngine:
+	case kind.Kind != engine.Default && !where.AnyEngine:
 		p.problems.Add(p.locate(profile, "engine.kind",
 			"engine %q runs only on platform %s, but deployment_profile %q is for %s",
-			engine.Kind, p.platforms.WithAnyEngine(), profile.Metadata.Name, d.Platform))
-	case (engine.Kind == kindTriton || engine.Kind == kindTGI) && len(d.Runtime.VLLMArgs) > 0:
+			kind.Kind, p.platforms.WithAnyEngine(), profile.Metadata.Name, d.Platform))
+	case kind.NoVLLMArgs && len(d.Runtime.VLLMArgs) > 0:
 		p.problems.Add(p.locate(profile, "runtime.vllm_args",
-			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", engine.Kind, d.Runtime.VLLMArgs))
-	case engine.Kind == kindCommand && len(engine.Command) == 0:
-		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", engine.Kind))
+			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", kind.Kind, d.Runtime.VLLMArgs))
+	case kind.NeedsCommand && len(server.Command) == 0:
+		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", kind.Kind))
 	}
 }
 

@@ -6,23 +6,24 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 )
 
 // deploymentOf writes a resolved profile as the plan has it. Images are still as the file names them.
 func (p *point) deploymentOf(name, model string, d *spec.DeploymentSpec) (runplan.Deployment, error) {
 	where := p.platforms.Named(d.Platform)
-	engine := engineOf(d, where)
+	server := engineOf(d, where)
 	out := runplan.Deployment{
-		Profile: name, Platform: d.Platform, Mode: d.Mode, Model: runplan.Model{Name: model}, Engine: engine,
+		Profile: name, Platform: d.Platform, Mode: d.Mode, Model: runplan.Model{Name: model}, Engine: server,
 		EndpointPath: d.EndpointPath, EndpointScope: d.EndpointScope,
 		Replicas: d.Runtime.Replicas, TensorParallel: d.Runtime.TensorParallelism,
 		Args: d.Runtime.VLLMArgs, Env: d.Runtime.Env,
 		SchedulerImage: d.SchedulerImage, SchedulerProfile: d.SchedulerProfile,
-		PlatformVersion: where.Version(&d.Block, engine.Image),
+		PlatformVersion: where.Version(&d.Block, server.Image),
 	}
 	where.Plan(&d.Block, &out)
-	if servesFiles(engine.Kind) {
+	if engine.Of(server.Kind).ServesFiles {
 		out.ModelStorage = &runplan.ModelStorage{
 			PVCName: d.ModelStorage.PVCName, CacheDir: d.ModelStorage.CacheDir,
 			MountPath: d.ModelStorage.MountPath, ModelSubpath: d.ModelStorage.ModelSubpath,
@@ -35,9 +36,6 @@ func (p *point) deploymentOf(name, model string, d *spec.DeploymentSpec) (runpla
 	out.Options, err = optionsOf(d.Options, d.Own)
 	return out, err
 }
-
-// servesFiles reports whether an engine loads model files.
-func servesFiles(kind string) bool { return kind != kindSim && kind != kindCommand }
 
 func orElse(s, otherwise string) string {
 	if s == "" {

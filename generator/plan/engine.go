@@ -3,16 +3,8 @@ package plan
 import (
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
-)
-
-// Engines.
-const (
-	kindVLLM    = "vllm"
-	kindTriton  = "triton"
-	kindTGI     = "tgi"
-	kindSim     = "sim"
-	kindCommand = "command"
 )
 
 // engineOf returns the engine of a resolved profile with the defaults of its kind. It listens where its platform says,
@@ -22,29 +14,32 @@ func engineOf(d *spec.DeploymentSpec, where *platform.Platform) runplan.Engine {
 	if d.Engine != nil {
 		e = *d.Engine
 	}
-	out := runplan.Engine{Kind: orElse(e.Kind, kindVLLM), Image: e.Image, Command: e.Command, Args: e.Args}
-	if out.Image == "" && servesFiles(out.Kind) {
+	kind := engine.Of(orElse(e.Kind, engine.Default))
+	out := runplan.Engine{Kind: kind.Kind, Image: e.Image, Command: e.Command, Args: e.Args, Port: kind.Port,
+		MetricsPort: kind.MetricsPort}
+	if out.Image == "" && kind.ServesFiles {
 		out.Image = d.Runtime.Image
 	}
-	out.Port, out.HealthPath, out.MetricsPath = 8000, "/health", "/metrics"
-	switch {
-	case out.Kind == kindTriton:
-		out.HealthPath, out.MetricsPort = "/v2/health/ready", 8002
-	case out.Kind == kindTGI:
-		out.Port = 8080
-	case where.Mode(d.Mode).Port != 0:
-		out.Port = where.Mode(d.Mode).Port
-	case out.Kind == kindCommand:
-		out.Port = 0 // a free one
+	if port := where.Mode(d.Mode).Port; port != 0 && !kind.FixedPort {
+		out.Port = port
 	}
 	if e.Port != nil {
 		out.Port = *e.Port
 	}
-	out.HealthPath, out.MetricsPath = orElse(e.HealthPath, out.HealthPath), orElse(e.MetricsPath, out.MetricsPath)
-	if out.Kind == kindSim {
+	out.HealthPath, out.MetricsPath = orElse(e.HealthPath, kind.HealthPath), orElse(e.MetricsPath, kind.MetricsPath)
+	if kind.OwnImage != "" {
 		out.Sim = simOf(e.Sim)
 	}
 	return out
+}
+
+// routed is the path of requests where bflow starts the engine by a command line of its own.
+func routed(d *runplan.Deployment, path string) string {
+	route := engine.Of(d.Engine.Kind).Route
+	if route == nil || d.Endpoint != nil || len(d.Engine.Command) > 0 {
+		return path
+	}
+	return route(d.Model.Name, path)
 }
 
 func simOf(s *spec.Sim) *runplan.Sim {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -13,7 +14,7 @@ import (
 func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
 	phases := runplan.Phases{Download: s.Download, Deploy: s.Deploy, Benchmark: s.Benchmark, Collect: s.Collect,
 		Cleanup: s.Cleanup}
-	if !servesFiles(d.Engine.Kind) {
+	if !engine.Of(d.Engine.Kind).ServesFiles {
 		phases.Download = false
 	}
 	if d.Endpoint != nil {

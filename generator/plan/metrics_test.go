@@ -79,14 +79,14 @@ func TestVersionLabels(t *testing.T) {
 		commit string
 		want   string
 	}{
-		{"rhaiis", deployment("rhaiis", "", "", kindVLLM, ""), "", "rhaiis-raw-vllm"},
-		{"an llm-d release", deployment("llm-d", "", "v0.7.0", kindVLLM, ""), "0123456789", "llm-d-v0.7.0"},
-		{"llm-d main without a pin", deployment("llm-d", "", "main", kindVLLM, ""), "", "llm-d-main"},
-		{"llm-d main with its commit", deployment("llm-d", "", "main", kindVLLM, ""), "0123456789", "llm-d-main-0123456"},
-		{"an early operator", deployment("rhoai", "RHOAI-3.5.0-ea.2", "", kindVLLM, ""), "", "RHOAI-3.5-EA2"},
-		{"the default operator", deployment("rhoai", "3.3", "", kindVLLM, ""), "", "RHOAI-3.3"},
-		{"the simulated engine", deployment("rhaiis", "", "", kindSim, ""), "", "sim"},
-		{"another engine by its tag", deployment("rhaiis", "", "", kindTGI, "ghcr.io/tgi:3.3.7"), "", "tgi-3.3.7"},
+		{"rhaiis", deployment("rhaiis", "", "", "vllm", ""), "", "rhaiis-raw-vllm"},
+		{"an llm-d release", deployment("llm-d", "", "v0.7.0", "vllm", ""), "0123456789", "llm-d-v0.7.0"},
+		{"llm-d main without a pin", deployment("llm-d", "", "main", "vllm", ""), "", "llm-d-main"},
+		{"llm-d main with its commit", deployment("llm-d", "", "main", "vllm", ""), "0123456789", "llm-d-main-0123456"},
+		{"an early operator", deployment("rhoai", "RHOAI-3.5.0-ea.2", "", "vllm", ""), "", "RHOAI-3.5-EA2"},
+		{"the default operator", deployment("rhoai", "3.3", "", "vllm", ""), "", "RHOAI-3.3"},
+		{"the simulated engine", deployment("rhaiis", "", "", "sim", ""), "", "sim"},
+		{"another engine by its tag", deployment("rhaiis", "", "", "tgi", "ghcr.io/tgi:3.3.7"), "", "tgi-3.3.7"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := versionOf(&row.d, platform.All(), row.commit); got != row.want {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runplan/literal"
@@ -57,7 +58,7 @@ func (n *pinner) apply(p *runplan.RunPlan) {
 func (n *pinner) deployment(d *runplan.Deployment) {
 	d.Engine.Image = n.image(d.Engine.Image)
 	d.SchedulerImage = n.image(d.SchedulerImage)
-	if servesFiles(d.Engine.Kind) {
+	if engine.Of(d.Engine.Kind).ServesFiles {
 		d.Model.Revision = n.name("model", d.Model.Name, n.pins.ModelRevisions, &n.used.ModelRevisions)
 	}
 	if d.RepoRef != "" {
@@ -136,8 +137,8 @@ func (n *pinner) recordDataset(url, sha256 string) {
 // neither gives are left to the compiler.
 func (n *pinner) taskImages(p *runplan.RunPlan) map[string]string {
 	names := contract.Binaries()
-	if p.Deployment.Engine.Kind == kindSim && p.Deployment.Endpoint == nil {
-		names = append(slices.Clone(names), "sim-engine")
+	if image := engine.Of(p.Deployment.Engine.Kind).OwnImage; image != "" && p.Deployment.Endpoint == nil {
+		names = append(slices.Clone(names), image)
 	}
 	var images map[string]string
 	for _, name := range names {

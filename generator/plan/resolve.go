@@ -9,6 +9,7 @@ import (
 	"bflow.dev/bflow/internal/problem"
 	"bflow.dev/bflow/internal/saturate"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 )
@@ -103,7 +104,9 @@ func (p *point) resolve(loads []measured, benchmark string) *runplan.RunPlan {
 	}
 	p.takeLiterals(&plan.Deployment)
 	for _, l := range loads {
-		plan.Measurements = append(plan.Measurements, l.measurement)
+		m := l.measurement
+		m.API.Path = routed(&plan.Deployment, m.API.Path)
+		plan.Measurements = append(plan.Measurements, m)
 	}
 	p.objectives(plan, loads)
 	p.surround(plan, d)
@@ -127,7 +130,7 @@ func (p *point) layers() *layers {
 func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d *spec.DeploymentSpec, needs int) {
 	target := p.spec("target").Target
 	p.check(profile, d, target.BaseURL != "")
-	if kind := engineOf(d, p.platforms.Named(d.Platform)).Kind; kind != kindTriton && kind != kindTGI {
+	if !engine.Of(engineOf(d, p.platforms.Named(d.Platform)).Kind).NoVLLMArgs {
 		args, err := withMaxModelLen(d.Runtime.VLLMArgs, needs)
 		if err != nil {
 			p.problems.Add(p.locate(profile, "runtime.vllm_args", "%s", err))

@@ -6,6 +6,7 @@ import (
 
 	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -31,7 +32,7 @@ func mlflowName(model string) string {
 
 // versionOf is the label of the software under test where the file gives none.
 func versionOf(d *runplan.Deployment, platforms platform.Registry, commit string) string {
-	if d.Engine.Kind != kindVLLM {
+	if d.Engine.Kind != engine.Default {
 		return strings.TrimSuffix(d.Engine.Kind+"-"+runplan.ImageTag(d.Engine.Image), "-")
 	}
 	return platforms.Named(d.Platform).Label(d, commit)

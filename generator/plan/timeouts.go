@@ -5,17 +5,15 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/saturate"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 )
 
 // Budgets of what a plan cannot say.
 const (
-	startBudget     = 2 * time.Minute  // a pod is scheduled and its image pulled
-	readyEndpoint   = 5 * time.Minute  // a server that is there already
-	readyProcess    = time.Minute      // a process of ours, beside its own start-up delay
-	readyCommand    = 10 * time.Minute // a command line that we do not know
-	readyDeployed   = time.Hour        // a model is loaded and compiled
+	startBudget     = 2 * time.Minute // a pod is scheduled and its image pulled
+	readyEndpoint   = 5 * time.Minute // a server that is there already
 	downloadBudget  = time.Hour
 	smoketestBudget = 10 * time.Minute // the first completions of a cold server
 	releaseBudget   = 11 * time.Minute // diagnostics 1 min, teardown 10 min
@@ -89,15 +87,10 @@ func tornDown(p *runplan.RunPlan) bool {
 }
 
 func readyBudget(d *runplan.Deployment) time.Duration {
-	switch {
-	case d.Endpoint != nil:
+	if d.Endpoint != nil {
 		return readyEndpoint
-	case d.Engine.Kind == kindSim:
-		return readyProcess + d.Engine.Sim.Startup.D() + d.Engine.Sim.NotReady.D()
-	case d.Engine.Kind == kindCommand:
-		return readyCommand
 	}
-	return readyDeployed
+	return engine.Of(d.Engine.Kind).StartBudget(&d.Engine)
 }
 
 // collectTime lets every query run into its own limit, one after the other.

@@ -80,7 +80,7 @@ func TestMeasurementTime(t *testing.T) {
 func TestTimeoutsHoldTogether(t *testing.T) {
 	p := &runplan.RunPlan{
 		Execution:  runplan.Execution{Phases: runplan.Phases{Deploy: true, Benchmark: true, Cleanup: true}},
-		Deployment: runplan.Deployment{Engine: runplan.Engine{Kind: kindSim, Sim: &runplan.Sim{Startup: d(time.Minute)}}},
+		Deployment: runplan.Deployment{Engine: runplan.Engine{Kind: "sim", Sim: &runplan.Sim{Startup: d(time.Minute)}}},
 		Measurements: []runplan.Measurement{{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute)}}},
 			{Samples: 1, Stages: []runplan.Stage{{Duration: d(time.Minute)}}}},
 	}

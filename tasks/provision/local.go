@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bflow.dev/bflow/internal/durable"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
@@ -58,20 +59,15 @@ func (simulated) deploy(ctx context.Context, d deployment) (started, error) {
 type command struct{}
 
 func (command) deploy(ctx context.Context, d deployment) (started, error) {
-	engine := d.plan.Deployment.Engine
-	if refs, err := runplan.ReferencesIn([][]string{engine.Command, engine.Args}); err != nil || len(refs) > 0 {
-		return started{},
-			cmp.Or(err,
-				step.Usagef(
-					"starting engine command of %q: its arguments contain a credential, which everybody on this machine can "+
-						"read; pass it as a variable in runtime.env",
-					d.plan.Name))
+	own := d.plan.Deployment.Engine
+	if err := openArguments(d.plan, own.Command, own.Args); err != nil {
+		return started{}, err
 	}
-	if len(engine.Command) == 0 {
+	if len(own.Command) == 0 {
 		return started{}, fmt.Errorf("starting engine command of %q: engine.command is empty", d.plan.Name)
 	}
-	port := engine.Port
-	argv := append(slices.Clone(engine.Command), engine.Args...)
+	port := own.Port
+	argv := append(slices.Clone(own.Command), own.Args...)
 	if port == 0 || strings.Contains(strings.Join(argv, " "), "$(port)") {
 		var err error
 		if port, err = freePort(); err != nil {
@@ -84,6 +80,46 @@ func (command) deploy(ctx context.Context, d deployment) (started, error) {
 	}
 	if path, err := exec.LookPath(argv[0]); err == nil {
 		argv[0], _ = filepath.Abs(path)
+	}
+	return start(ctx, d, port, argv)
+}
+
+// openArguments returns an error where the command line of an engine has a credential in it.
+func openArguments(plan *runplan.RunPlan, lists ...[]string) error {
+	refs, err := runplan.ReferencesIn(lists)
+	if err == nil && len(refs) > 0 {
+		err = step.Usagef("starting engine %s of %q: its arguments contain a credential, which everybody on this machine "+
+			"can read; pass it as a variable in runtime.env", plan.Deployment.Engine.Kind, plan.Name)
+	}
+	return err
+}
+
+// program starts an engine on this host as its kind says. Its program is looked up in PATH, unless engine.command names
+// another, such as that of a virtual environment.
+type program struct{ kind engine.Engine }
+
+func (p program) deploy(ctx context.Context, d deployment) (started, error) {
+	own := d.plan.Deployment.Engine
+	if err := openArguments(d.plan, own.Command, d.plan.Deployment.Args, own.Args); err != nil {
+		return started{}, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return started{}, err
+	}
+	here := d.plan.Deployment
+	here.ModelStorage = nil // it is a volume of a cluster
+	line, err := p.kind.Program(&here, engine.Listener{Host: "127.0.0.1", Port: port})
+	if err != nil {
+		return started{}, err
+	}
+	argv := slices.Concat(line.Command, line.Args)
+	if argv[0], err = exec.LookPath(argv[0]); err != nil {
+		return started{}, fmt.Errorf("starting engine %s of %q: %w; install it, or name its program in engine.command",
+			p.kind.Kind, d.plan.Name, err)
+	}
+	if argv[0], err = filepath.Abs(argv[0]); err != nil {
+		return started{}, fmt.Errorf("starting engine %s of %q: %w", p.kind.Kind, d.plan.Name, err)
 	}
 	return start(ctx, d, port, argv)
 }

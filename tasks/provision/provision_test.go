@@ -233,8 +233,8 @@ func TestUpFailsWithTheReason(t *testing.T) {
 			p.Deployment.Engine.Sim = &runplan.Sim{NotReady: runplan.Duration(time.Hour)}
 			p.Timeouts.Ready = runplan.Duration(time.Second)
 		}, contract.ExitUnhealthy, "not ready after 1s"},
-		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "vllm" }, contract.ExitUsage,
-			"needs a cluster"},
+		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "triton" },
+			contract.ExitUsage, "needs a cluster"},
 		{"replicas on this host", func(p *runplan.RunPlan) { p.Deployment.Replicas = 2 }, contract.ExitUsage,
 			"2 replicas need a cluster"},
 	} {

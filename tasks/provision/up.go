@@ -11,6 +11,7 @@ import (
 
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/platform"
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/results/checksums"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -185,22 +186,35 @@ func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 	case !plan.Execution.Phases.Deploy:
 		return nil, fmt.Errorf("provisioning %q: stages.deploy is false and target.base_url names no server to use",
 			plan.Name)
-	case d.Engine.Kind == "sim" || d.Engine.Kind == "command":
-		if d.Replicas > 1 {
-			return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url",
-				plan.Name, d.Replicas)
-		}
-		if d.Engine.Kind == "sim" {
-			return simulated{}, nil
-		}
-		return command{}, nil
-	default:
-		return nil,
-			fmt.Errorf(
-				"provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine sim, engine command or "+
-					"target.base_url",
-				plan.Name, d.Engine.Kind, d.Platform)
 	}
+	var how deployer
+	switch kind := engine.Of(d.Engine.Kind); {
+	case d.Engine.Kind == "sim":
+		how = simulated{}
+	case d.Engine.Kind == "command":
+		how = command{}
+	case kind.RunsHere:
+		how = program{kind}
+	default:
+		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine %s, "+
+			"or target.base_url", plan.Name, d.Engine.Kind, d.Platform, strings.Join(here(), ", engine "))
+	}
+	if d.Replicas > 1 {
+		return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url",
+			plan.Name, d.Replicas)
+	}
+	return how, nil
+}
+
+// here are the engines that run on this machine.
+func here() []string {
+	kinds := []string{"sim", "command"}
+	for _, e := range engine.All() {
+		if e.RunsHere {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
 }
 
 // existing is a server that somebody else runs.

@@ -43,17 +43,16 @@ func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, si
 // Create makes objects, one after the other.
 func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
 	for _, obj := range objects {
-		secret, ok := obj.(*corev1.Secret)
-		if !ok {
-			if err := c.createObject(ctx, obj); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch o := obj.(type) {
+		case *corev1.Secret:
+			err = c.createOwned(ctx, secrets, o, o, secretsName(""))
+		case *corev1.ConfigMap:
+			err = c.createOwned(ctx, configMaps, o, o, filesName(""))
+		default:
+			err = c.createObject(ctx, obj)
 		}
-		if err := c.own(ctx, secret); err != nil {
-			return err
-		}
-		if err := c.create(ctx, secrets, secret); err != nil {
+		if err != nil {
 			return err
 		}
 	}

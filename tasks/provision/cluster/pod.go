@@ -29,8 +29,8 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 		return corev1.PodTemplateSpec{}, err
 	}
 	engine := corev1.Container{
-		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.command),
-		Args: d.texts(d.program.args),
+		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.Command),
+		Args: d.texts(d.program.Args),
 		Env:  d.environment(), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
 	}
 	d.probes(&engine)
@@ -68,11 +68,9 @@ func (d *renderer) nodes() (map[string]string, error) {
 	return nodes, nil
 }
 
-func (d *renderer) simulated() bool { return d.plan.Deployment.Engine.Kind == "sim" }
-
 // grace is how long an engine may take to end, in seconds.
 func (d *renderer) grace() int64 {
-	if d.simulated() {
+	if d.program.kind.Light {
 		return 5
 	}
 	return 30
@@ -94,7 +92,7 @@ func (d *renderer) probes(c *corev1.Container) {
 		path = "/health"
 	}
 	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString(platform.PortName)}}
-	if d.simulated() {
+	if d.program.kind.Light {
 		c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 30}
 		return
 	}
@@ -109,7 +107,7 @@ func (d *renderer) podSecurity() *corev1.PodSecurityContext {
 	yes := true
 	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	if !d.OpenShift && !d.simulated() {
+	if !d.OpenShift && !d.program.kind.Light {
 		user, group, files := int64(engineUser), int64(0), int64(engineUser)
 		s.RunAsUser, s.RunAsGroup, s.FSGroup = &user, &group, &files
 	}

@@ -51,7 +51,7 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 				"add its kind to Kinds of the platform", plan.Name, where.Name, kind, nameOf(obj))
 		}
 	}
-	return d.withSecret(objects), nil
+	return d.withOwned(objects), nil
 }
 
 // pod reads the plan and returns the pod of its engine.
@@ -75,17 +75,20 @@ func (d *renderer) pod() (corev1.PodTemplateSpec, error) {
 	return d.template()
 }
 
-// withSecret puts the Secret of a release, where it needs one, behind the Service that will own it.
-func (d *renderer) withSecret(objects []runtime.Object) []runtime.Object {
-	secret := d.secret()
-	if secret == nil || len(d.keys) == 0 {
-		return objects
+// withOwned puts the Secret and the files of a release, where it needs any, behind the Service that will own them.
+func (d *renderer) withOwned(objects []runtime.Object) []runtime.Object {
+	var owned []runtime.Object
+	if secret := d.secret(); secret != nil && len(d.keys) > 0 {
+		owned = append(owned, secret)
+	}
+	if files := d.files(); files != nil {
+		owned = append(owned, files)
 	}
 	owner := slices.IndexFunc(objects, func(o runtime.Object) bool {
 		s, ok := o.(*corev1.Service)
 		return ok && s.Name == platform.ServiceName(d.release)
 	})
-	return slices.Insert(objects, owner+1, runtime.Object(secret))
+	return slices.Insert(objects, owner+1, owned...)
 }
 
 // renderer makes the objects of one release.

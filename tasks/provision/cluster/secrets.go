@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // secretPrefix begins the variables through which texts of a pod get values of Secrets. Kubernetes puts them in.
@@ -79,19 +80,21 @@ func (d *renderer) secret() *corev1.Secret {
 // secretsName is the Secret of a release.
 func secretsName(release string) string { return release + "-secrets" }
 
-// own makes the Service of a release the owner of its Secret: nobody may list Secrets to delete them.
-func (c *Cluster) own(ctx context.Context, secret *corev1.Secret) error {
-	name := platform.ServiceName(strings.TrimSuffix(secret.Name, secretsName("")))
+// createOwned makes an object of a release, whose name ends with suffix, with the Service of the release as its owner:
+// nobody may list Secrets or ConfigMaps to delete them.
+func (c *Cluster) createOwned(ctx context.Context, r plural, obj runtime.Object, meta metav1.Object,
+	suffix string) error {
+	name := platform.ServiceName(strings.TrimSuffix(meta.GetName(), suffix))
 	found, err := all[corev1.Service](ctx, c, services,
-		metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: secret.Labels}))
+		metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: meta.GetLabels()}))
 	if err != nil {
 		return fmt.Errorf("looking for service %q in namespace %q: %w", name, c.Namespace, err)
 	}
 	for _, s := range found {
 		if s.Name == name {
-			secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: s.Name, UID: s.UID}}
-			return nil
+			meta.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: s.Name, UID: s.UID}})
+			return c.create(ctx, r, obj)
 		}
 	}
-	return fmt.Errorf("creating secret %q in namespace %q: service %q is gone", secret.Name, c.Namespace, name)
+	return fmt.Errorf("creating %s %q in namespace %q: service %q is gone", r, meta.GetName(), c.Namespace, name)
 }

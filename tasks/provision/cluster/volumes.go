@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +41,8 @@ func (d *renderer) volumes() ([]corev1.Volume, []corev1.VolumeMount, error) {
 		v.add(m.Name, m.MountPath, m.ReadOnly, corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.ClaimName, ReadOnly: m.ReadOnly}})
 	}
-	return v.volumes, v.mounts, nil
+	err := d.mountFiles(v)
+	return v.volumes, v.mounts, err
 }
 
 type volumes struct {
@@ -57,15 +59,12 @@ func (v *volumes) add(name, path string, readOnly bool, source corev1.VolumeSour
 // Files that are there already are only compared.
 func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.Container {
 	dep := &d.plan.Deployment
-	if !d.plan.Execution.Phases.Download || dep.ModelStorage == nil || dep.Engine.Kind != "vllm" &&
-		dep.Engine.Kind != "sglang" {
+	if !d.plan.Execution.Phases.Download || dep.ModelStorage == nil || d.program.kind.Downloader == nil {
 		return nil
 	}
-	const script = "import sys; from huggingface_hub import snapshot_download; snapshot_download(sys.argv[1], " +
-		"revision=sys.argv[2] or None, local_dir=sys.argv[3])"
 	return []corev1.Container{{
-		Name: "download", Image: d.program.image, Command: []string{"python3", "-c", script},
-		Args: []string{dep.Model.Name, dep.Model.Revision, modelPath(dep)}, Env: d.environment(),
+		Name: "download", Image: d.program.image, Command: d.program.kind.Downloader,
+		Args: []string{dep.Model.Name, dep.Model.Revision, engine.ModelPath(dep)}, Env: d.environment(),
 		Resources: withoutDevices(requirements),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"},
 			{Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
@@ -76,7 +75,7 @@ func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.C
 // requirements are what the file asks for, and the devices of the deployment.
 func (d *renderer) requirements() (corev1.ResourceRequirements, error) {
 	requests, limits := map[string]string{}, map[string]string{}
-	if d.simulated() {
+	if d.program.kind.Light {
 		requests["cpu"], requests["memory"], limits["memory"] = "100m", "64Mi", "1Gi"
 	}
 	maps.Copy(requests, d.set.Resources.Requests)
