@@ -1,6 +1,10 @@
 package runplan
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
 
 // Deployment is the server under test: deployed by provision, or an existing endpoint.
 type Deployment struct {
@@ -54,6 +58,23 @@ type ModelStorage struct {
 	CacheDir     string `json:"cacheDir"`
 	MountPath    string `json:"mountPath"`
 	ModelSubpath string `json:"modelSubpath,omitempty"`
+}
+
+// ModelFolder is the name of a model as that of a folder.
+func ModelFolder(model string) string { return strings.ReplaceAll(model, "/", "-") }
+
+// ModelPath is where the files of the model lie in the container of its server, or the name of the model where they lie
+// nowhere.
+func (d *Deployment) ModelPath() string {
+	s := d.ModelStorage
+	if s == nil {
+		return d.Model.Name
+	}
+	folder := s.ModelSubpath
+	if folder == "" {
+		folder = ModelFolder(d.Model.Name)
+	}
+	return path.Join(s.MountPath, s.CacheDir, folder)
 }
 
 // Endpoint is an existing server.

@@ -5,7 +5,6 @@ package engine
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,22 +104,6 @@ func Kinds() []string {
 	return kinds
 }
 
-// ModelPath is where the files of the model lie in the container, or the name of the model where they lie nowhere.
-func ModelPath(d *runplan.Deployment) string {
-	s := d.ModelStorage
-	if s == nil {
-		return d.Model.Name
-	}
-	folder := s.ModelSubpath
-	if folder == "" {
-		folder = plain(d.Model.Name)
-	}
-	return path.Join(s.MountPath, s.CacheDir, folder)
-}
-
-// plain is the name of a model as that of a folder.
-func plain(model string) string { return strings.ReplaceAll(model, "/", "-") }
-
 // revision is an argument with the revision of a model that is loaded by its name.
 func revision(d *runplan.Deployment) []string {
 	if d.ModelStorage != nil || d.Model.Revision == "" {
@@ -141,7 +124,7 @@ func cachesInTmp() map[string]string {
 // written is the program of a command line that a file gives. What it may leave open is put in.
 func written(d *runplan.Deployment, at Listener) (Program, error) {
 	replace := strings.NewReplacer("$(port)", strconv.Itoa(at.Port), "$(model)", d.Model.Name,
-		"$(model_path)", ModelPath(d))
+		"$(model_path)", d.ModelPath())
 	put := func(list ...string) []string {
 		out := make([]string, len(list))
 		for i, text := range list {

@@ -15,7 +15,7 @@ func llamaCpp() Engine {
 		Port: 8080, FixedPort: true, HealthPath: "/health", MetricsPath: "/metrics",
 		ServesFiles: true, NoVLLMArgs: true, RunsHere: true, StartBudget: loading,
 		Program: orWritten(func(d *runplan.Deployment, at Listener) (Program, error) {
-			own := []string{"--model=" + ModelPath(d) + "/model.gguf", "--alias=" + d.Model.Name, "--host=" + at.Host,
+			own := []string{"--model=" + d.ModelPath() + "/model.gguf", "--alias=" + d.Model.Name, "--host=" + at.Host,
 				"--port=" + strconv.Itoa(at.Port), "--metrics"}
 			return Program{Command: []string{"llama-server"}, Args: slices.Concat(own, d.Engine.Args), Env: cachesInTmp()}, nil
 		}),

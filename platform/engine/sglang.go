@@ -15,7 +15,7 @@ func sglang() Engine {
 		ServesFiles: true, Downloader: huggingFace(), RunsHere: true, StartBudget: loading,
 		Program: orWritten(func(d *runplan.Deployment, at Listener) (Program, error) {
 			own := append([]string{
-				"--model-path=" + ModelPath(d), "--served-model-name=" + d.Model.Name, "--tp-size=" + gpus(d),
+				"--model-path=" + d.ModelPath(), "--served-model-name=" + d.Model.Name, "--tp-size=" + gpus(d),
 				"--port=" + strconv.Itoa(at.Port), "--host=" + at.Host, "--enable-metrics",
 			}, revision(d)...)
 			return Program{Command: []string{"python3", "-m", "sglang.launch_server"},

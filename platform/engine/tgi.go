@@ -15,7 +15,7 @@ func tgi() Engine {
 		ServesFiles: true, NoVLLMArgs: true, StartBudget: loading,
 		Program: orWritten(func(d *runplan.Deployment, at Listener) (Program, error) {
 			own := append([]string{
-				"--model-id=" + ModelPath(d), "--num-shard=" + gpus(d), "--hostname=" + at.Host,
+				"--model-id=" + d.ModelPath(), "--num-shard=" + gpus(d), "--hostname=" + at.Host,
 				"--port=" + strconv.Itoa(at.Port),
 			}, revision(d)...)
 			env := cachesInTmp()

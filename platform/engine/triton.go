@@ -30,7 +30,7 @@ func triton() Engine {
 func tritonProgram(d *runplan.Deployment, at Listener) (Program, error) {
 	args := []string{"--model-repository=" + repository, "--http-port=" + strconv.Itoa(at.Port), "--grpc-port=8001",
 		"--metrics-port=" + strconv.Itoa(d.Engine.MetricsPort)}
-	model, err := json.MarshalIndent(map[string]any{"model": ModelPath(d),
+	model, err := json.MarshalIndent(map[string]any{"model": d.ModelPath(),
 		"tensor_parallel_size": max(1, d.TensorParallel), "disable_log_stats": false}, "", "  ")
 	folder := path.Join(repository, TritonModel(d.Model.Name))
 	files := []File{
@@ -42,7 +42,7 @@ func tritonProgram(d *runplan.Deployment, at Listener) (Program, error) {
 }
 
 // TritonModel is what a model is called in Triton's repository, where a name is that of a folder.
-func TritonModel(model string) string { return plain(model) }
+func TritonModel(model string) string { return runplan.ModelFolder(model) }
 
 // tritonConfig is the least that the backend completes: batches, inputs and outputs are its own.
 const tritonConfig = `backend: "vllm"

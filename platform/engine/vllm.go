@@ -28,7 +28,7 @@ func vllm() Engine {
 // vllmArgs are those that bflow owns, in the order of the format.
 func vllmArgs(d *runplan.Deployment, at Listener) []string {
 	return append([]string{
-		"--model=" + ModelPath(d), "--served-model-name=" + d.Model.Name, "--tensor-parallel-size=" + gpus(d),
+		"--model=" + d.ModelPath(), "--served-model-name=" + d.Model.Name, "--tensor-parallel-size=" + gpus(d),
 		"--port=" + strconv.Itoa(at.Port), "--host=" + at.Host,
 	}, revision(d)...)
 }

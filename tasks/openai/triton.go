@@ -29,6 +29,11 @@ func (c *Client) Served(ctx context.Context, plan *runplan.RunPlan) ([]string, e
 	if plan.Triton() && answered(err, http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed) {
 		return c.servedByTriton(ctx, plan)
 	}
+	for i, name := range models {
+		if name == plan.Deployment.ModelPath() { // a server that has no other name for it than its folder
+			models[i] = plan.Deployment.Model.Name
+		}
+	}
 	return models, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"bflow.dev/bflow/platform/engine"
 	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,7 +63,7 @@ func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.C
 	}
 	return []corev1.Container{{
 		Name: "download", Image: d.program.image, Command: d.program.kind.Downloader,
-		Args: []string{dep.Model.Name, dep.Model.Revision, engine.ModelPath(dep)}, Env: d.environment(),
+		Args: []string{dep.Model.Name, dep.Model.Revision, dep.ModelPath()}, Env: d.environment(),
 		Resources: withoutDevices(requirements),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"},
 			{Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
