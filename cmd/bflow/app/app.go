@@ -52,7 +52,7 @@ func newApp(s Streams) *cli.App {
 		Action:                    help,
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
-			validateCommand(s), planCommand(s), compileCommand(s), runCommand(s),
+			validateCommand(s), planCommand(s), renderCommand(s), compileCommand(s), runCommand(s),
 			listCommand(s), statusCommand(s), watchCommand(s), logsCommand(s), cancelCommand(s),
 			rerunCommand(s), resumeCommand(s), deleteCommand(s),
 			reportCommand(s), exportCommand(s), importCommand(s), fetchCommand(s),
