@@ -18,8 +18,8 @@ func renderCommand(s Streams) *cli.Command {
 		Name:      "render",
 		Usage:     "print the objects of the model servers of an experiment",
 		ArgsUsage: "FILE...",
-		Description: "Prints what task provision creates for each point, without a cluster. Names and labels are those of a " +
-			"run that has the\nname of the point.",
+		Description: "Prints what task provision creates for each point, without a cluster. Names and labels are those " +
+			"of a run that has the\nname of the point.",
 		Flags: planFlags(namespaceFlag(),
 			&cli.BoolFlag{Name: "openshift", Usage: "for OpenShift, which assigns users to pods itself"},
 			&cli.StringFlag{Name: "out", Usage: "folder to write one file per point to (default: standard output)"}),
