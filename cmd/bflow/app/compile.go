@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"bflow.dev/bflow/generator/compile"
-	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/runs/resolve"
 	"bflow.dev/bflow/tasks/step"
@@ -83,14 +82,7 @@ func compileCommand(s Streams) *cli.Command {
 				"kubectl create (default: standard output)",
 		}),
 		Action: func(c *cli.Context) error {
-			in, err := readFiles(c, s, spec.Options{})
-			if err != nil {
-				return err
-			}
-			if err := resolve.PrintProblems(s.Err, in.OneName()); err != nil {
-				return err
-			}
-			opt, err := planOptions(c)
+			in, opt, err := readTogether(c, s)
 			if err != nil {
 				return err
 			}

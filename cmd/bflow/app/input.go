@@ -53,6 +53,19 @@ func readFiles(c *cli.Context, s Streams, opt spec.Options) (resolve.Input, erro
 	return in, resolve.PrintProblems(s.Err, found)
 }
 
+// readTogether reads files whose experiments are to be submitted together, and the options of their plans.
+func readTogether(c *cli.Context, s Streams) (resolve.Input, plan.Options, error) {
+	in, err := readFiles(c, s, spec.Options{})
+	if err == nil {
+		err = resolve.PrintProblems(s.Err, in.OneName())
+	}
+	if err != nil {
+		return in, plan.Options{}, err
+	}
+	opt, err := planOptions(c)
+	return in, opt, err
+}
+
 // matrices resolves every experiment that was read, as flags say.
 func matrices(c *cli.Context, s Streams, in resolve.Input) ([]*plan.Matrix, error) {
 	opt, err := planOptions(c)

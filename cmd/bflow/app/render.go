@@ -7,10 +7,8 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
-	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/runs/render"
-	"bflow.dev/bflow/runs/resolve"
 )
 
 func renderCommand(s Streams) *cli.Command {
@@ -24,14 +22,7 @@ func renderCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "openshift", Usage: "for OpenShift, which assigns users to pods itself"},
 			&cli.StringFlag{Name: "out", Usage: "folder to write one file per point to (default: standard output)"}),
 		Action: func(c *cli.Context) error {
-			in, err := readFiles(c, s, spec.Options{})
-			if err != nil {
-				return err
-			}
-			if err := resolve.PrintProblems(s.Err, in.OneName()); err != nil {
-				return err
-			}
-			opt, err := planOptions(c)
+			in, opt, err := readTogether(c, s)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,6 @@ import (
 
 	"bflow.dev/bflow/generator/compile"
 	"bflow.dev/bflow/generator/plan"
-	"bflow.dev/bflow/generator/spec"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/literal"
 	"bflow.dev/bflow/runs/cluster"
@@ -49,14 +48,7 @@ func runCommand(s Streams) *cli.Command {
 				Usage: "on a cluster: wait until the runs end, and exit with their code"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, without running it"})...),
 		Action: func(c *cli.Context) error {
-			in, err := readFiles(c, s, spec.Options{})
-			if err != nil {
-				return err
-			}
-			if err := resolve.PrintProblems(s.Err, in.OneName()); err != nil {
-				return err
-			}
-			opt, err := planOptions(c)
+			in, opt, err := readTogether(c, s)
 			if err != nil {
 				return err
 			}
