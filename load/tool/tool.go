@@ -63,7 +63,7 @@ type External interface {
 type Results struct {
 	Looks   func(doc tools.Document) bool // whether a file has the shape of one
 	Read    tools.Reader
-	Long    tools.Long              // lists of such a file
+	Long    tools.Long              // which lists of such a file may be long
 	Formats map[string]tools.Format // that bflow export has, by name
 	// Lacks are latencies that requests in the files do not have: what stands there is another's.
 	Lacks []string

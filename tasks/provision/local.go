@@ -115,7 +115,7 @@ func (p program) deploy(ctx context.Context, d deployment) (started, error) {
 	}
 	argv := slices.Concat(line.Command, line.Args)
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
-		return started{}, fmt.Errorf("starting engine %s of %q: %w; install it, or name its program in engine.command",
+		return started{}, fmt.Errorf("starting engine %s of %q: %w; install it, or set engine.command",
 			p.kind.Kind, d.plan.Name, err)
 	}
 	if argv[0], err = filepath.Abs(argv[0]); err != nil {

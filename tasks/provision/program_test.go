@@ -94,7 +94,7 @@ func TestAnEngineThatIsNotHereIsNamed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	code, out := b.run("up")
 	if code == contract.ExitPass || !strings.Contains(out, `starting engine sglang of "p"`) ||
-		!strings.Contains(out, "install it, or name its program in engine.command") {
+		!strings.Contains(out, "install it, or set engine.command") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
