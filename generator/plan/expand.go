@@ -71,7 +71,9 @@ func withoutNames(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, member := range v {
-			if key != "kubeconfig_secret" && key != "api_key_secret" && key != "secretKeyRef" {
+			switch key {
+			case "kubeconfig_secret", "api_key_secret", "token_secret", "secretKeyRef":
+			default:
 				out[key] = withoutNames(member)
 			}
 		}

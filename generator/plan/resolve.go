@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -146,6 +147,30 @@ func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d
 	if target.BaseURL != "" {
 		e := runplan.Endpoint{BaseURL: target.BaseURL, MetricsRelease: target.MetricsRelease}
 		platform.UseEndpoint(&plan.Deployment, e, target.Path)
+		return
+	}
+	p.hubToken(&plan.Deployment)
+}
+
+// hubToken is the variable by which model servers, and what downloads their files, get the token of the model hub.
+const hubToken = "HF_TOKEN"
+
+// hubToken refers to the token of the model hub where a server has a use for it.
+func (p *point) hubToken(d *runplan.Deployment) {
+	const path = "spec.model.token_secret"
+	token := p.spec("model").Model.TokenSecret
+	switch {
+	case token == nil:
+	case !engine.Of(d.Engine.Kind).ServesFiles:
+		p.problems.Add(p.exp.Warning(path, "it has no effect: engine %q loads no model", d.Engine.Kind))
+	case d.Env[hubToken] != "":
+		p.problems.Add(p.exp.Problem(path, "runtime.env sets %s, too; keep one of them", hubToken))
+	default:
+		d.Env = maps.Clone(d.Env)
+		if d.Env == nil {
+			d.Env = map[string]string{}
+		}
+		d.Env[hubToken] = runplan.SecretKey(*token).Reference()
 	}
 }
 

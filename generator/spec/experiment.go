@@ -39,6 +39,8 @@ type ExperimentSpec struct {
 // Model names what is served.
 type Model struct {
 	Name Axis[string] `json:"name" req:"true" is:"model" doc:"Hugging Face model id; also the served model name, the model folder and the key in model_overrides"`
+
+	TokenSecret *load.SecretKey `json:"token_secret,omitempty" doc:"Secret with a token of the model hub, for a model that not everybody may download; model servers have it as HF_TOKEN"`
 }
 
 // Phases says which parts of a run happen.
