@@ -124,6 +124,8 @@ func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
 			contract.RoleEngine)
 		other = pod("bench", contract.LabelPlanHash, "g", contract.LabelRun, "s", contract.LabelRole,
 			contract.RoleEngine)
+		router = pod("bench", contract.LabelPlanHash, "h", contract.LabelRun, "r", contract.LabelRole,
+			contract.RoleRouter)
 		results    = pod("bench", contract.LabelRun, "r", contract.LabelRole, contract.RoleResults)
 		doctor     = pod("bench", contract.LabelRole, contract.RoleDoctor)
 		controller = pod(contract.NamespaceSystem, "app.kubernetes.io/name", contract.AccountController)
@@ -153,6 +155,12 @@ func TestNetworkPoliciesLetThroughWhatRunsNeed(t *testing.T) {
 		{"and fetches weights", engine, outside, tcp, 443, true},
 		{"and does not reach an API server", engine, outside, tcp, 6443, false},
 		{"nor a task", engine, task, tcp, 443, false},
+		{"nor a router", engine, router, tcp, 443, false},
+		{"a router calls the model server", router, engine, tcp, 8000, true},
+		{"and asks the API server which there are", router, outside, tcp, 6443, true},
+		{"a task calls the router", task, router, tcp, 8081, true},
+		{"a Prometheus scrapes it", scraper, router, tcp, 9090, true},
+		{"and nobody else calls it", strangers, router, tcp, 8081, false},
 		{"nor the results of a run", engine, results, tcp, 8080, false},
 		{"nor the metrics of the controller", engine, controller, tcp, 8080, false},
 		{"a task asks for names", task, outside, udp, 53, true},

@@ -1,6 +1,7 @@
 package objects_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,26 @@ func TestNoBindingNamesARoleOfTheCluster(t *testing.T) {
 		}
 		if !ours[kind+" "+namespace+"/"+name] {
 			t.Errorf("%s %s/%s binds %s %q, which is not ours", o.GetKind(), o.GetNamespace(), o.GetName(), kind, name)
+		}
+	}
+}
+
+// TestAnEndpointPickerSeesPodsOnly: an experiment names its image.
+func TestAnEndpointPickerSeesPodsOnly(t *testing.T) {
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}}}
+	all := objectsOf(t, full())
+	for _, o := range all {
+		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+		for _, s := range subjects {
+			if s.(map[string]any)["name"] == contract.AccountPicker && (o.GetKind() != "RoleBinding" ||
+				o.GetName() != contract.AccountPicker) {
+				t.Errorf("%s %q gives it rights", o.GetKind(), o.GetName())
+			}
+		}
+	}
+	for _, r := range roles(t, all) {
+		if r.name == contract.AccountPicker && !reflect.DeepEqual(r.rules, want) {
+			t.Errorf("in namespace %s it may %v", r.namespace, r.rules)
 		}
 	}
 }

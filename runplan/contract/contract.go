@@ -297,6 +297,7 @@ const (
 	AccountController = "bflow-controller" // in NamespaceSystem
 	AccountSubmit     = "bflow-submit"     // makes PipelineRuns and plans
 	AccountLoad       = "bflow-load"       // no rights and no token
+	AccountPicker     = "bflow-epp"        // endpoint pickers, which look for the pods of model servers
 	AccountMetrics    = "bflow-metrics"    // in NamespaceSystem: whom Prometheus sees; no rights of ours
 	AccountAgent      = "bflow-agent"      // in NamespaceSystem of a target: what the controller is there
 

@@ -40,6 +40,7 @@ func TargetCheck(target string) string { return "bflow-" + target }
 const (
 	LabelJob      = Prefix + "job" // on the Job and its pod: name of the Job
 	RoleEngine    = "engine"       // of a pod of the server under test
+	RoleRouter    = "router"       // of the pod that chooses the pod of the server for each request
 	RoleResults   = "results"      // of a pod that serves the results of a run
 	RoleDoctor    = "doctor"       // of the pod of bflow doctor
 	RoleLoad      = "load"         // LabelRole of the Job of load-gen
