@@ -22,6 +22,7 @@ type Block struct {
 	EndpointPath     string       `json:"endpoint_path,omitempty" default:"/v1/models" is:"abspath" doc:"path of the readiness check"`
 	EndpointScope    string       `json:"endpoint_scope,omitempty" default:"external" enum:"external|internal" doc:"which URL of the server to use"`
 	SchedulerImage   string       `json:"scheduler_image,omitempty" is:"image" doc:"image of the endpoint picker"`
+	ProxyImage       string       `json:"proxy_image,omitempty" is:"image" doc:"image of Envoy in front of the endpoint picker; llm-d with gateway standalone"`
 	SchedulerProfile string       `json:"scheduler_profile,omitempty" doc:"kept for compatibility; has no effect"`
 	Options          Options      `json:"options,omitempty" doc:"features of the platform"`
 	Own              Own          `json:"-"`

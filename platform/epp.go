@@ -52,7 +52,31 @@ func unknownVariable(name string, known []string) error {
 	return fmt.Errorf("unknown variable %q, want one of %s", name, strings.Join(known, ", "))
 }
 
-// checkEPP renders the text with sample values: the kind does not depend on them.
+// sampleEPP renders the text with sample values.
+func sampleEPP(variables []string, text string) (string, error) {
+	values := map[string]string{}
+	for i, name := range append(sharedEPPVariables(), variables...) {
+		values[name] = strconv.Itoa(i + 1)
+	}
+	return RenderEPP(text, values)
+}
+
+// eppValues are the variables of a release: those of every platform, and those of a platform that deploys llm-d.
+func (r Release) eppValues() map[string]string {
+	d := &r.Plan.Deployment
+	mount := ""
+	if d.ModelStorage != nil {
+		mount = d.ModelStorage.MountPath
+	}
+	return map[string]string{
+		"release_name": r.Name, "namespace": r.Meta(r.Name).Namespace, "model_name": d.Model.Name,
+		"model_uri": d.ModelPath(), "replicas": strconv.Itoa(replicas(d)), "runtime_image": d.Engine.Image,
+		"scheduler_image": d.SchedulerImage, "mode": d.Mode, "repo_ref": d.RepoRef, "gateway": d.Gateway,
+		"model_mount_path": mount, "tensor_parallelism": strconv.Itoa(d.TensorParallel),
+	}
+}
+
+// checkEPP reads the text with sample values: the kind does not depend on them.
 func checkEPP(variables []string, text string) (out problem.Findings) {
 	if text == "" {
 		return nil
@@ -61,11 +85,7 @@ func checkEPP(variables []string, text string) (out problem.Findings) {
 		out.Add("", "want at most 64 KiB, found %d bytes", len(text))
 		return out
 	}
-	values := map[string]string{}
-	for i, name := range append(sharedEPPVariables(), variables...) {
-		values[name] = strconv.Itoa(i + 1)
-	}
-	rendered, err := RenderEPP(text, values)
+	rendered, err := sampleEPP(variables, text)
 	if err != nil {
 		out.Add("", "%v", err)
 		return out

@@ -97,7 +97,7 @@ func TestTheFieldsOfAPlatformAreChecked(t *testing.T) {
 		{"a mode that it has not", "platform: nodeport, mode: plan, nodeport: {port: 30080}",
 			`spec.mode: platform nodeport has modes ["plain"], found "plan" (did you mean "plain"?)`},
 		{"an engine that it does not run", "platform: nodeport, mode: plain, nodeport: {port: 30080}, engine: {kind: sglang}",
-			`engine "sglang" runs only on platform rhaiis (or kubernetes)`},
+			`engine "sglang" runs only on platform rhaiis (or llm-d, kubernetes)`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if _, found := planned(t, row.fields); !strings.Contains(found.Error(), row.want) {

@@ -11,35 +11,57 @@ import (
 )
 
 const (
+	nameLLMD = "llm-d"
 	llmdRepo = "https://github.com/llm-d/llm-d"
 	llmdRef  = "main"
+
+	modeScheduling    = "inference-scheduling"
+	modeBaseline      = "optimized-baseline" // another name of it
+	gatewayStandalone = "standalone"
 )
 
-// llmd is llm-d with its two routers, which nothing deploys yet.
+// llmd is llm-d: model servers behind a router, whose endpoint picker chooses the pod of each request. bflow deploys
+// the router without a gateway, which chooses by the load of model servers and by the prefixes that they have seen.
 func llmd() Platform {
-	const name, scheduling, precise = "llm-d", "inference-scheduling", "precise-prefix-cache"
+	const precise = "precise-prefix-cache"
 	return Platform{
-		Name: name, About: "llm-d with its routers",
+		Name: nameLLMD, About: "llm-d with its routers",
 		Modes: []Mode{
-			{Name: scheduling, Scheduler: true},
-			{Name: "optimized-baseline", Scheduler: true, Plan: Variant{name, scheduling}},
+			{Name: modeScheduling, Scheduler: true},
+			{Name: modeBaseline, Scheduler: true, Plan: Variant{nameLLMD, modeScheduling}},
 			{Name: precise, Scheduler: true},
-			{Name: "precise-prefix-cache-routing", Scheduler: true, Plan: Variant{name, precise}},
+			{Name: "precise-prefix-cache-routing", Scheduler: true, Plan: Variant{nameLLMD, precise}},
 		},
-		EPPVariables: []string{"mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism"},
+		AnyEngine: true, OpenAIOnly: true,
+		EPPVariables: llmdVariables(),
 		Check:        checkLLMD,
+		Lacks:        llmdLacks,
+		Deploys:      "mode " + modeScheduling + " with gateway " + gatewayStandalone,
 		Defaults: func(b *Block) {
 			b.RepoURL, b.RepoRef = cmp.Or(b.RepoURL, llmdRepo), cmp.Or(b.RepoRef, llmdRef)
 			b.Options.StorageOffloading = b.Options.StorageOffloading.withDefaults()
 		},
 		Override: func(b *Block, o Overrides) { b.RepoRef = cmp.Or(o.RepoRef, b.RepoRef) },
 		Version:  func(b *Block, _ string) string { return b.RepoRef },
-		Plan: func(b *Block, d *runplan.Deployment) {
-			d.RepoURL, d.RepoRef, d.Gateway = b.RepoURL, b.RepoRef, b.Gateway
+		Plan:     planLLMD,
+		Identity: func(d *runplan.Deployment) {
+			clearVersion(d)
+			clearImplied(d)
 		},
-		Identity: clearVersion,
-		SetupKey: func(d *runplan.Deployment) string { return strings.Join([]string{name, d.Gateway, d.RepoRef}, "/") },
-		Label:    llmdLabel,
+		SetupKey: func(d *runplan.Deployment) string {
+			if d.Gateway == gatewayStandalone { // all of it is the run's own
+				return ""
+			}
+			return strings.Join([]string{nameLLMD, d.Gateway, d.RepoRef}, "/")
+		},
+		Label:   llmdLabel,
+		Kinds:   []string{"Deployment", "Service", "PersistentVolumeClaim"},
+		Objects: llmdObjects,
+		Pods:    func(d *runplan.Deployment) int { return replicas(d) + 1 }, // that of the router
+		Ready:   DeploymentsReady,
+		Endpoint: func(_ *runplan.Deployment, release string) Address {
+			return Address{Service: llmdRouter(release), Port: routerPort}
+		},
 		Patterns: llmdPatterns,
 		Features: []Feature{{
 			Path: "options.storage_offloading",
@@ -61,6 +83,9 @@ func checkLLMD(b *Block) (out problem.Findings) {
 		out.Warn("options.storage_offloading", "needs llm-d 0.6.0 or later, found repo_ref %q", b.RepoRef)
 	}
 	out.Under("runtime", checkNodeFolders(&b.Runtime))
+	if llmdLacks(b) == "" {
+		out = append(out, checkRouter(b)...)
+	}
 	return out
 }
 

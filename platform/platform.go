@@ -22,8 +22,9 @@ type Platform struct {
 	Own any
 	// Features are fields of Block that only this platform has.
 	Features []Feature
-	// AnyEngine says that it runs other engines than vLLM, too; Profiling that the workers of its servers can be profiled.
-	AnyEngine, Profiling bool
+	// AnyEngine says that it runs other engines than vLLM, too; OpenAIOnly that requests have to be those of OpenAI's API;
+	// Profiling that the workers of its servers can be profiled.
+	AnyEngine, OpenAIOnly, Profiling bool
 	// EPPVariables may be in options.epp_config, beside those that every platform has.
 	EPPVariables []string
 	// NeedsImage reports whether a file has to name the image of the server. Usually it has not.
@@ -51,10 +52,14 @@ type Platform struct {
 
 	// Kinds are those of Objects, as the table Kinds names them, in the order in which they are removed.
 	Kinds []string
-	// Objects are what a release consists of, in the order in which they are created. Where the function is nil, bflow
-	// cannot deploy the platform yet.
+	// Objects are what a release consists of, in the order in which they are created. The first Service owns its Secrets
+	// and ConfigMaps. Where the function is nil, bflow cannot deploy the platform yet.
 	Objects func(r Release) ([]runtime.Object, error)
-	// Pods is how many pods a release has, usually one per replica.
+	// Lacks names what of b bflow cannot deploy yet, "" where it can deploy all: usually the platform without Objects.
+	// Deploys says what it can deploy, of a platform of which it cannot deploy all.
+	Lacks   func(b *Block) string
+	Deploys string
+	// Pods is how many pods a release has, usually one per replica. Those of model servers have the role of engines.
 	Pods func(d *runplan.Deployment) int
 	// Ready reports whether the objects that make pods are as they should be.
 	Ready func(workloads []*unstructured.Unstructured) bool
@@ -104,8 +109,25 @@ type Address struct {
 	Port    int    // of that Service
 }
 
-// CanDeploy reports whether bflow can run the platform: it makes its objects, or there is nothing to make.
-func (p *Platform) CanDeploy() bool { return p.Objects != nil || len(p.Modes) == 0 }
+// LacksFor is Lacks for the deployment of a plan.
+func (p *Platform) LacksFor(d *runplan.Deployment) string {
+	b := Block{Platform: d.Platform, Mode: d.Mode, Gateway: d.Gateway}
+	var options struct {
+		StorageOffloading *StorageOffloading `json:"storage_offloading"`
+	}
+	if readOptions(d, &options) == nil {
+		b.Options.StorageOffloading = options.StorageOffloading
+	}
+	return p.Lacks(&b)
+}
+
+// lacksObjects is a platform without objects, where it should have any.
+func (p *Platform) lacksObjects(*Block) string {
+	if p.Objects == nil && len(p.Modes) > 0 {
+		return "platform " + p.Name
+	}
+	return ""
+}
 
 // ModeNames are the names of the modes.
 func (p *Platform) ModeNames() []string {
@@ -164,6 +186,9 @@ func complete(p Platform) *Platform {
 		p.Version = func(b *Block, _ string) string { return b.PlatformVersion }
 	}
 	completePlan(&p)
+	if p.Lacks == nil {
+		p.Lacks = p.lacksObjects
+	}
 	if p.Pods == nil {
 		p.Pods = replicas
 	}
@@ -214,13 +239,16 @@ func requestsOfPods(d *runplan.Deployment) (map[string]int, error) {
 // clearVersion is the identity of platforms whose version only repeats the image or the ref.
 func clearVersion(d *runplan.Deployment) { d.PlatformVersion = "" }
 
-// Undeployable says why a run that deploys the platform cannot start, and what to do. profile names the
+// Undeployable says why a run that deploys what is lacking cannot start, and what to do. profile names the
 // DeploymentProfile that asks for it, where one does.
-func (p *Platform) Undeployable(profile string) string {
-	asked := "the plan"
+func (p *Platform) Undeployable(profile, lacking string) string {
+	asked, instead := "the plan", ""
 	if profile != "" {
 		asked = fmt.Sprintf("deployment_profile %q", profile)
 	}
-	return fmt.Sprintf("%s is for platform %s, which bflow cannot deploy yet; use a profile for platform %s, "+
-		"or name a running server in target.base_url", asked, p.Name, nameKubernetes)
+	if p.Deploys != "" {
+		instead = p.Deploys + ", "
+	}
+	return fmt.Sprintf("%s is for %s, which bflow cannot deploy yet; use %sa profile for platform %s, "+
+		"or name a running server in target.base_url", asked, lacking, instead, nameKubernetes)
 }

@@ -69,7 +69,7 @@ func TestAnEndpointTakesNothing(t *testing.T) {
 	}
 	requests, err := p.Requests(d)
 	if err != nil || len(requests) > 0 || p.SetupKey(d) != "" || p.Endpoint(d, "r").URL != "https://x.example" ||
-		!p.CanDeploy() {
+		p.LacksFor(d) != "" {
 		t.Errorf("%v, %v, %q, %v", requests, err, p.SetupKey(d), p.Endpoint(d, "r"))
 	}
 }

@@ -18,6 +18,7 @@ type Release struct {
 	Meta     func(name string) metav1.ObjectMeta // of an object: labels, namespace and owner of the release
 	Selector map[string]string                   // by which objects find the model pods
 	Pod      corev1.PodTemplateSpec              // of a model server, as its engine runs
+	Beside   corev1.PodTemplateSpec              // of another program of the release, without its containers
 }
 
 // Names of ports that pods and Services have.
@@ -40,16 +41,24 @@ func RuntimeOf(plan *runplan.RunPlan) (Runtime, error) {
 
 // ReadOwn reads the block that a platform has of its own in a plan.
 func ReadOwn(d *runplan.Deployment, platform string, into any) error {
-	if len(d.Options) == 0 {
-		return nil
-	}
 	var all map[string]json.RawMessage
-	err := json.Unmarshal(d.Options, &all)
+	err := readOptions(d, &all)
 	if own := all[platform]; err == nil && own != nil {
 		err = json.Unmarshal(own, into)
 	}
 	if err != nil {
 		return fmt.Errorf("reading the fields of platform %s: %w", platform, err)
+	}
+	return nil
+}
+
+// readOptions reads the options of a plan, as far as into has them.
+func readOptions(d *runplan.Deployment, into any) error {
+	if len(d.Options) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(d.Options, into); err != nil {
+		return fmt.Errorf("reading the options of the platform: %w", err)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type Deployment struct {
 	Args             []string          `json:"args,omitempty"` // vllm arguments in effect, --max-model-len last
 	Env              map[string]string `json:"env,omitempty"`
 	SchedulerImage   string            `json:"schedulerImage,omitempty"`
+	ProxyImage       string            `json:"proxyImage,omitempty"`
 	SchedulerProfile string            `json:"schedulerProfile,omitempty"`
 	RepoURL          string            `json:"repoURL,omitempty"`
 	RepoRef          string            `json:"repoRef,omitempty"`

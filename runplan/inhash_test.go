@@ -53,6 +53,7 @@ var inHash = map[string]bool{
 	"deployment.tensorParallel":                      true,
 	"deployment.args":                                true,
 	"deployment.env":                                 true,
+	"deployment.proxyImage":                          true,
 	"deployment.schedulerImage":                      true,
 	"deployment.schedulerProfile":                    false,
 	"deployment.repoURL":                             false,

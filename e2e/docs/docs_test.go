@@ -47,7 +47,7 @@ func TestEveryCommandOfAPageRuns(t *testing.T) {
 			}
 		}
 	})
-	for _, page := range []string{"docs/guide.md", "README.md"} {
+	for _, page := range []string{"docs/guide.md", "docs/platforms.md", "README.md"} {
 		t.Run(page, func(t *testing.T) {
 			walked[page] = true
 			w := newWalk(t)

@@ -44,6 +44,9 @@ func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentS
 		p.problems.Add(p.locate(profile, "engine.kind",
 			"engine %q runs only on platform %s, but deployment_profile %q is for %s",
 			kind.Kind, p.platforms.WithAnyEngine(), profile.Metadata.Name, d.Platform))
+	case kind.Route != nil && where.OpenAIOnly:
+		p.problems.Add(p.locate(profile, "engine.kind",
+			"engine %q does not speak the API of OpenAI, and platform %s routes no other requests", kind.Kind, d.Platform))
 	case kind.NoVLLMArgs && len(d.Runtime.VLLMArgs) > 0:
 		p.problems.Add(p.locate(profile, "runtime.vllm_args",
 			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", kind.Kind, d.Runtime.VLLMArgs))
@@ -68,13 +71,13 @@ func (u Undeployable) Says(plan *runplan.RunPlan, platforms platform.Registry) s
 		return ""
 	}
 	where, err := platforms.Of(&plan.Deployment)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err.Error()
-	case where.CanDeploy():
-		return ""
 	}
-	return where.Undeployable(plan.Deployment.Profile)
+	if lacking := where.LacksFor(&plan.Deployment); lacking != "" {
+		return where.Undeployable(plan.Deployment.Profile, lacking)
+	}
+	return ""
 }
 
 // fromOverrides reports whether an override names the value at path (relative to a profile's spec).

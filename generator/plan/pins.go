@@ -57,7 +57,7 @@ func (n *pinner) apply(p *runplan.RunPlan) {
 // deployment pins what is deployed.
 func (n *pinner) deployment(d *runplan.Deployment) {
 	d.Engine.Image = n.image(d.Engine.Image)
-	d.SchedulerImage = n.image(d.SchedulerImage)
+	d.SchedulerImage, d.ProxyImage = n.image(d.SchedulerImage), n.image(d.ProxyImage)
 	if engine.Of(d.Engine.Kind).ServesFiles {
 		d.Model.Revision = n.name("model", d.Model.Name, n.pins.ModelRevisions, &n.used.ModelRevisions)
 	}

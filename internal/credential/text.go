@@ -103,14 +103,14 @@ func (m *Memo) find(text string, from, to int) (begin, end int, instead string) 
 	case name[0] == '-' && !ofWord(text[to]) && m.Name(name):
 		begin, end = argument(text, to)
 	}
-	if keeps(text[begin:end]) {
+	if Harmless(text[begin:end]) {
 		return 0, 0, ""
 	}
 	return begin, end, hidden
 }
 
-// keeps says whether a value is none that hides anything.
-func keeps(value string) bool {
+// Harmless reports whether a value says nothing, whatever its name is.
+func Harmless(value string) bool {
 	switch strings.ToLower(value) {
 	case "", hidden, "null", "none", "true", "false", "~":
 		return true

@@ -84,9 +84,9 @@ func (r *remote) deployer(plan *runplan.RunPlan) (deployer, error) {
 			fmt.Errorf(
 				"provisioning %q: engine command runs only on a local machine; use an engine with an image, or bflow run --local",
 				plan.Name)
-	case r.where.Objects == nil:
-		return nil, fmt.Errorf("provisioning %q: platform %q is not supported yet; use platform kubernetes, "+
-			"or target.base_url", plan.Name, plan.Deployment.Platform)
+	case r.where.LacksFor(&plan.Deployment) != "":
+		return nil, fmt.Errorf("provisioning %q: %s", plan.Name,
+			r.where.Undeployable(plan.Deployment.Profile, r.where.LacksFor(&plan.Deployment)))
 	}
 	return r, cluster.Covered(plan, r.where, r.s.Env(contract.EnvRequests))
 }

@@ -354,7 +354,7 @@ func TestPlansThatAClusterCannotTakeAreRefused(t *testing.T) {
 		{"a command line", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "command" },
 			"engine command runs only on a local machine"},
 		{"a platform that is not there yet", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" },
-			`platform "llm-d" is not supported yet`},
+			"the plan is for platform llm-d with gateway istio, which bflow cannot deploy yet"},
 		{"more than the run has asked for",
 			func(p *runplan.RunPlan) { p.Deployment.Engine = runplan.Engine{Kind: "vllm", Image: "x"} },
 			"it needs 1 nvidia.com/gpu, but the run has requested 0"},

@@ -41,7 +41,7 @@ type profileLine struct {
 	Name         string `json:"name"`
 	File         string `json:"file"`
 	About        string `json:"about,omitempty"`
-	Undeployable bool   `json:"undeployable,omitempty"` // bflow cannot deploy its platform yet
+	Undeployable bool   `json:"undeployable,omitempty"` // bflow cannot deploy it yet
 }
 
 func catalogue(c *cli.Context, s Streams) ([]spec.ProfileRef, error) {
@@ -65,7 +65,7 @@ func listProfiles(c *cli.Context, s Streams) error {
 		fmt.Fprintln(w, "KIND\tNAME\tFROM\tABOUT")
 		for _, l := range lines {
 			if l.Undeployable {
-				l.About += " (bflow cannot deploy this platform yet)"
+				l.About += " (bflow cannot deploy it yet)"
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Kind, l.Name, from(l.File), l.About)
 		}
@@ -73,10 +73,16 @@ func listProfiles(c *cli.Context, s Streams) error {
 	})
 }
 
-// canDeploy reports whether bflow can deploy the platform that a profile names, if it names one.
+// canDeploy reports whether bflow can deploy what a profile says, as far as it says so.
 func canDeploy(r spec.ProfileRef) bool {
-	named := spec.Get(r.Root, spec.Path{{Key: "spec"}, {Key: "platform"}})
-	return r.Kind != spec.KindDeployment || named == nil || platform.All().Named(named.Value).CanDeploy()
+	of := func(field string) string {
+		if n := spec.Get(r.Root, spec.Path{{Key: "spec"}, {Key: field}}); n != nil {
+			return n.Value
+		}
+		return ""
+	}
+	b := platform.Block{Platform: of("platform"), Mode: of("mode"), Gateway: of("gateway")}
+	return r.Kind != spec.KindDeployment || platform.All().Named(b.Platform).Lacks(&b) == ""
 }
 
 // from is where a person finds the file of a profile: a shipped one is part of bflow.

@@ -86,8 +86,9 @@ func undeployable(in resolve.Input, name string) (found problem.List) {
 	if problems.Err() != nil {
 		return nil
 	}
-	if p := platform.All().Named(profile.Spec.Platform); !p.CanDeploy() {
-		found.Add(profile.Warning("spec.platform", "%s", p.Undeployable(name)))
+	where := platform.All().Named(profile.Spec.Platform)
+	if lacking := where.Lacks(&profile.Spec.Block); lacking != "" {
+		found.Add(profile.Warning("spec.platform", "%s", where.Undeployable(name, lacking)))
 	}
 	return found
 }

@@ -1,6 +1,6 @@
 // Command wrap makes an image of a program and the libraries that it is linked with, pushes it to a registry without
-// TLS, and prints its name by digest: `wrap REFERENCE PROGRAM`. It is for programs of others that tests on clusters run,
-// and must not be used for images that people pull.
+// TLS, and prints its name by digest: `wrap REFERENCE PROGRAM`. It is for programs of others that tests on clusters
+// run, and must not be used for images that people pull.
 package main
 
 import (

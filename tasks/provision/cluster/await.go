@@ -35,7 +35,7 @@ func (c *Cluster) Await(
 		workloads: map[string][]*unstructured.Unstructured{},
 	}
 	w.judge.fits = func(pod *corev1.Pod) (bool, string) { return fits(pod, w.nodes(ctx)) }
-	podStates := follow[corev1.Pod](ctx, c, pods, run.engines())
+	podStates := follow[corev1.Pod](ctx, c, pods, run.selector())
 	workloadStates := c.followKinds(ctx, where.PodKinds(), run.selector())
 	defer drain(workloadStates)
 	defer drain(podStates)

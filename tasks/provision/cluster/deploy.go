@@ -42,13 +42,17 @@ func (c *Cluster) Render(ctx context.Context, plan *runplan.RunPlan, run Run, si
 
 // Create makes objects, one after the other.
 func (c *Cluster) Create(ctx context.Context, objects []runtime.Object) error {
+	service := ""
+	if i := owner(objects); i >= 0 {
+		service = nameOf(objects[i])
+	}
 	for _, obj := range objects {
 		var err error
 		switch o := obj.(type) {
 		case *corev1.Secret:
-			err = c.createOwned(ctx, secrets, o, o, secretsName(""))
+			err = c.createOwned(ctx, secrets, o, o, service)
 		case *corev1.ConfigMap:
-			err = c.createOwned(ctx, configMaps, o, o, filesName(""))
+			err = c.createOwned(ctx, configMaps, o, o, service)
 		default:
 			err = c.createObject(ctx, obj)
 		}
@@ -80,11 +84,11 @@ func (c *Cluster) Proxy(at platform.Address) (*http.Client, string) {
 	return outbound.Stay(c.core.Client), url.String()
 }
 
-// PodURLs are the base URLs of the pods, which clients of the same cluster can reach one by one.
+// PodURLs are the base URLs of the engines among pods, which clients of the same cluster can reach one by one.
 func PodURLs(plan *runplan.RunPlan, pods []*corev1.Pod) []string {
 	var urls []string
 	for _, pod := range pods {
-		if pod.Status.PodIP != "" && pod.DeletionTimestamp == nil {
+		if isEngine(pod) && pod.Status.PodIP != "" && pod.DeletionTimestamp == nil {
 			urls = append(urls, "http://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(platform.Port(&plan.Deployment))))
 		}
 	}

@@ -45,7 +45,7 @@ const (
 // in the error. It returns the pods it found. before are the restarts when the engine became ready, nil of one that
 // never did.
 func (c *Cluster) Gather(ctx context.Context, run Run, runDir string, before Restarts) ([]*corev1.Pod, error) {
-	found, err := all[corev1.Pod](ctx, c, pods, run.engines())
+	found, err := all[corev1.Pod](ctx, c, pods, run.selector())
 	if err != nil {
 		return nil, err
 	}
@@ -216,6 +216,9 @@ func (d *diagnostics) logs(ctx context.Context, pod *corev1.Pod) error {
 // was ready it is the log before, which says why.
 func (d *diagnostics) engineLog(ctx context.Context, before Restarts) error {
 	for _, pod := range d.pods {
+		if !isEngine(pod) {
+			continue
+		}
 		for _, status := range pod.Status.ContainerStatuses {
 			if status.State.Waiting == nil || status.LastTerminationState.Terminated != nil {
 				previous := status.RestartCount > before[pod.Name+"/"+status.Name]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/results"
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
@@ -112,7 +113,7 @@ func (w Work) task(run Run) corev1.Container {
 	}
 	return corev1.Container{
 		Name: w.Task, Image: w.Image, Command: []string{"/" + w.Task}, Args: append(args, w.Args...), Env: env,
-		Resources: w.Resources, SecurityContext: restricted(),
+		Resources: w.Resources, SecurityContext: platform.Restricted(),
 		VolumeMounts: mounts,
 	}
 }
@@ -126,7 +127,7 @@ func (w Work) server(name, mode string) corev1.Container {
 		Args: []string{results.Subcommand, "--run-dir=" + folderRun, fmt.Sprintf("--listen=:%d", filesPort),
 			"--idle=" + w.Idle.String(),
 			"--token-file=" + folderToken + "/" + keyToken, mode},
-		Ports: []corev1.ContainerPort{{ContainerPort: filesPort}}, SecurityContext: restricted(),
+		Ports: []corev1.ContainerPort{{ContainerPort: filesPort}}, SecurityContext: platform.Restricted(),
 		Resources: corev1.ResourceRequirements{Requests: few, Limits: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("256Mi"),
 		}},

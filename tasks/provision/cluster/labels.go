@@ -8,6 +8,7 @@ import (
 	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -33,10 +34,8 @@ func RunOf(id string, attempt int, env func(string) string) Run {
 // selector finds all that was made for the run, and no task pod: those carry no release.
 func (r Run) selector() string { return contract.LabelRun + "=" + r.ID + "," + contract.LabelRelease }
 
-// engines finds the objects of the server under test among them.
-func (r Run) engines() string {
-	return r.selector() + "," + contract.LabelRole + "=" + contract.RoleEngine
-}
+// isEngine reports whether a pod of the run is one of the server under test.
+func isEngine(pod *corev1.Pod) bool { return pod.Labels[contract.LabelRole] == contract.RoleEngine }
 
 // labels are those of every object of a release. The old ones of the format are for affinity rules and dashboards of
 // others; nothing of ours selects by them.

@@ -30,8 +30,8 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 	}
 	engine := corev1.Container{
 		Name: d.plan.Deployment.Engine.Kind, Image: d.program.image, Command: d.texts(d.program.Command),
-		Args: d.texts(d.program.Args),
-		Env:  d.environment(), Ports: d.ports(), Resources: requirements, VolumeMounts: mounts, SecurityContext: restricted(),
+		Args: d.texts(d.program.Args), Env: d.environment(), Ports: d.ports(), Resources: requirements,
+		VolumeMounts: mounts, SecurityContext: platform.Restricted(),
 	}
 	d.probes(&engine)
 	nodes, err := d.nodes()
@@ -43,12 +43,27 @@ func (d *renderer) template() (corev1.PodTemplateSpec, error) {
 		Containers: []corev1.Container{engine}, InitContainers: d.download(requirements), Volumes: volumes,
 		ServiceAccountName: d.set.ServiceAccountName, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		NodeSelector: nodes, Affinity: d.set.Affinity, Tolerations: d.set.Tolerations,
-		TerminationGracePeriodSeconds: &grace, SecurityContext: d.podSecurity(),
-	}
-	for _, s := range d.set.ImagePullSecrets {
-		pod.ImagePullSecrets = append(pod.ImagePullSecrets, corev1.LocalObjectReference{Name: s.Name})
+		TerminationGracePeriodSeconds: &grace, SecurityContext: d.podSecurity(!d.program.kind.Light),
+		ImagePullSecrets: d.pullSecrets(),
 	}
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: d.labels}, Spec: pod}, nil
+}
+
+// beside is the pod of a program of the release that is no engine, without its containers. It may run on each node of
+// the target.
+func (d *renderer) beside() corev1.PodTemplateSpec {
+	no := false
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(d.labels)}, Spec: corev1.PodSpec{
+		AutomountServiceAccountToken: &no, EnableServiceLinks: &no, NodeSelector: d.Part,
+		SecurityContext: d.podSecurity(true), ImagePullSecrets: d.pullSecrets(),
+	}}
+}
+
+func (d *renderer) pullSecrets() (names []corev1.LocalObjectReference) {
+	for _, s := range d.set.ImagePullSecrets {
+		names = append(names, corev1.LocalObjectReference{Name: s.Name})
+	}
+	return names
 }
 
 // nodes selects those of the plan among those of the target.
@@ -103,21 +118,14 @@ func (d *renderer) probes(c *corev1.Container) {
 	c.ReadinessProbe = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
 }
 
-func (d *renderer) podSecurity() *corev1.PodSecurityContext {
+// podSecurity is that of a pod whose images may have any user, or bring one of their own.
+func (d *renderer) podSecurity(anyUser bool) *corev1.PodSecurityContext {
 	yes := true
 	s := &corev1.PodSecurityContext{RunAsNonRoot: &yes,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	if !d.OpenShift && !d.program.kind.Light {
+	if !d.OpenShift && anyUser {
 		user, group, files := int64(engineUser), int64(0), int64(engineUser)
 		s.RunAsUser, s.RunAsGroup, s.FSGroup = &user, &group, &files
 	}
 	return s
-}
-
-func restricted() *corev1.SecurityContext {
-	yes, no := true, false
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
 }

@@ -33,7 +33,7 @@ func walk(v any) {
 		}
 	case map[string]any:
 		if name, ok := v["name"].(string); ok && credential.Name(name) {
-			if _, ok := v["value"]; ok {
+			if value, ok := v["value"].(string); ok && !credential.Harmless(value) {
 				v["value"] = hidden
 			}
 		}
@@ -51,12 +51,12 @@ func hideArgs(list []any) {
 	next := false
 	for i := range list {
 		text, _ := list[i].(string)
-		name, _, joined := strings.Cut(text, "=")
+		name, value, joined := strings.Cut(text, "=")
 		flag := strings.HasPrefix(name, "-")
 		switch {
 		case next && !flag:
 			list[i] = hidden
-		case flag && joined && credential.Name(name):
+		case flag && joined && credential.Name(name) && !credential.Harmless(value):
 			list[i] = name + "=" + hidden
 		}
 		next = flag && !joined && credential.Name(name)

@@ -30,9 +30,8 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 	if err != nil {
 		return nil, fmt.Errorf("deploying %q: %w", plan.Name, err)
 	}
-	if where.Objects == nil {
-		return nil, fmt.Errorf("deploying %q: nothing deploys platform %q yet; choose another one, or name "+
-			"a running server with target.base_url", plan.Name, where.Name)
+	if lacking := where.LacksFor(&plan.Deployment); lacking != "" {
+		return nil, fmt.Errorf("deploying %q: %s", plan.Name, where.Undeployable(plan.Deployment.Profile, lacking))
 	}
 	d := renderer{plan: plan, run: run, Rendering: r, release: runplan.Release(plan, run.ID)}
 	template, err := d.pod()
@@ -41,12 +40,13 @@ func Objects(plan *runplan.RunPlan, run Run, r Rendering) ([]runtime.Object, err
 	}
 	objects, err := where.Objects(platform.Release{
 		Plan: plan, Name: d.release, Runtime: d.set, Meta: d.meta, Selector: run.own(d.release), Pod: template,
+		Beside: d.beside(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("deploying %q on platform %s: %w", plan.Name, where.Name, err)
 	}
 	for _, obj := range objects {
-		if kind := obj.GetObjectKind().GroupVersionKind().Kind; !slices.Contains(where.Kinds, kind) {
+		if kind := obj.GetObjectKind().GroupVersionKind().Kind; !slices.Contains(where.Kinds, kind) && !isOwned(obj) {
 			return nil, fmt.Errorf("deploying %q on platform %s: nothing would remove %s %q; "+
 				"add its kind to Kinds of the platform", plan.Name, where.Name, kind, nameOf(obj))
 		}
@@ -75,6 +75,21 @@ func (d *renderer) pod() (corev1.PodTemplateSpec, error) {
 	return d.template()
 }
 
+// isOwned reports whether an object goes with the first Service of its release: nobody may list objects of its kind to
+// delete them.
+func isOwned(obj runtime.Object) bool {
+	switch obj.(type) {
+	case *corev1.Secret, *corev1.ConfigMap:
+		return true
+	}
+	return false
+}
+
+// owner is the index of the first Service, -1 where there is none.
+func owner(objects []runtime.Object) int {
+	return slices.IndexFunc(objects, func(o runtime.Object) bool { _, ok := o.(*corev1.Service); return ok })
+}
+
 // withOwned puts the Secret and the files of a release, where it needs any, behind the Service that will own them.
 func (d *renderer) withOwned(objects []runtime.Object) []runtime.Object {
 	var owned []runtime.Object
@@ -84,11 +99,7 @@ func (d *renderer) withOwned(objects []runtime.Object) []runtime.Object {
 	if files := d.files(); files != nil {
 		owned = append(owned, files)
 	}
-	owner := slices.IndexFunc(objects, func(o runtime.Object) bool {
-		s, ok := o.(*corev1.Service)
-		return ok && s.Name == platform.ServiceName(d.release)
-	})
-	return slices.Insert(objects, owner+1, owned...)
+	return slices.Insert(objects, owner(objects)+1, owned...)
 }
 
 // renderer makes the objects of one release.

@@ -27,7 +27,7 @@ func RestartsOf(pods []*corev1.Pod) Restarts {
 
 // Restarts asks for those of the engine of run as it is now.
 func (c *Cluster) Restarts(ctx context.Context, run Run) (Restarts, error) {
-	found, err := all[corev1.Pod](ctx, c, pods, run.engines())
+	found, err := all[corev1.Pod](ctx, c, pods, run.selector())
 	return RestartsOf(found), err
 }
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,21 +79,19 @@ func (d *renderer) secret() *corev1.Secret {
 // secretsName is the Secret of a release.
 func secretsName(release string) string { return release + "-secrets" }
 
-// createOwned makes an object of a release, whose name ends with suffix, with the Service of the release as its owner:
-// nobody may list Secrets or ConfigMaps to delete them.
+// createOwned makes an object of a release, with a Service of the release as its owner.
 func (c *Cluster) createOwned(ctx context.Context, r plural, obj runtime.Object, meta metav1.Object,
-	suffix string) error {
-	name := platform.ServiceName(strings.TrimSuffix(meta.GetName(), suffix))
+	service string) error {
 	found, err := all[corev1.Service](ctx, c, services,
 		metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: meta.GetLabels()}))
 	if err != nil {
-		return fmt.Errorf("looking for service %q in namespace %q: %w", name, c.Namespace, err)
+		return fmt.Errorf("looking for service %q in namespace %q: %w", service, c.Namespace, err)
 	}
 	for _, s := range found {
-		if s.Name == name {
+		if s.Name == service {
 			meta.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: s.Name, UID: s.UID}})
 			return c.create(ctx, r, obj)
 		}
 	}
-	return fmt.Errorf("creating %s %q in namespace %q: service %q is gone", r, meta.GetName(), c.Namespace, name)
+	return fmt.Errorf("creating %s %q in namespace %q: service %q is gone", r, meta.GetName(), c.Namespace, service)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,7 +68,7 @@ func (d *renderer) download(requirements corev1.ResourceRequirements) []corev1.C
 		Resources: withoutDevices(requirements),
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"},
 			{Name: modelVolume, MountPath: dep.ModelStorage.MountPath}},
-		SecurityContext: restricted(),
+		SecurityContext: platform.Restricted(),
 	}}
 }
 

@@ -1,0 +1,134 @@
+package platform
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/platform/engine"
+	"bflow.dev/bflow/platform/stack"
+	"bflow.dev/bflow/runplan"
+)
+
+// llmdVariables may be in options.epp_config beside those of every platform.
+func llmdVariables() []string {
+	return []string{"mode", "repo_ref", "gateway", "model_mount_path", "tensor_parallelism"}
+}
+
+// llmdRouter is the name of the objects of a router.
+func llmdRouter(release string) string { return "gaie-" + release + "-epp" }
+
+// llmdLacks says what of llm-d bflow cannot deploy yet.
+func llmdLacks(b *Block) string {
+	switch {
+	case b.Gateway != gatewayStandalone:
+		return "platform llm-d with gateway " + cmp.Or(b.Gateway, "istio")
+	case b.Mode != modeScheduling && b.Mode != modeBaseline:
+		return "mode " + b.Mode + " of platform llm-d"
+	case b.Options.StorageOffloading != nil && b.Options.StorageOffloading.Enabled:
+		return "platform llm-d with options.storage_offloading"
+	}
+	return ""
+}
+
+// checkRouter finds what would stop the endpoint picker, or have it choose by what is not there.
+func checkRouter(b *Block) (out problem.Findings) {
+	s, err := stack.Of(nameLLMD, cmp.Or(b.RepoRef, llmdRef))
+	if err != nil {
+		out.Add("repo_ref", "%v", err)
+		return out
+	}
+	config := s.Paths[modeScheduling].Config
+	if b.Options.EPPConfig != "" {
+		if config, err = sampleEPP(llmdVariables(), b.Options.EPPConfig); err != nil {
+			return nil // which is said of every platform
+		}
+		out.Under("options.epp_config", s.Picker.Check(config))
+	}
+	if i := slices.Index(b.Runtime.VLLMArgs, noPrefixCaching); i >= 0 && stack.ScoresPrefixes(config) {
+		out.Add("runtime.vllm_args["+strconv.Itoa(i)+"]",
+			"the endpoint picker chooses pods by the prefixes in their caches, and %s turns those off; remove it, or name "+
+				"other plugins in options.epp_config", noPrefixCaching)
+	}
+	return out
+}
+
+// noPrefixCaching is an argument of vLLM.
+const noPrefixCaching = "--no-enable-prefix-caching"
+
+// planLLMD fills in the images of a release that the file leaves open.
+func planLLMD(b *Block, d *runplan.Deployment) {
+	d.RepoURL, d.RepoRef, d.Gateway = b.RepoURL, b.RepoRef, b.Gateway
+	if llmdLacks(b) != "" {
+		return
+	}
+	s, err := stack.Of(nameLLMD, b.RepoRef)
+	if err != nil {
+		return // which Check says
+	}
+	d.SchedulerImage, d.ProxyImage = cmp.Or(d.SchedulerImage, s.Images.Picker), cmp.Or(b.ProxyImage, s.Images.Proxy)
+	if len(d.Engine.Command) == 0 && engine.Of(d.Engine.Kind).Kind == engine.Default {
+		d.Engine.Image = cmp.Or(d.Engine.Image, s.Images.Engine)
+	}
+}
+
+// clearImplied takes out of a plan the images that its release implies: they are said by the ref. Those that are pinned
+// stay.
+func clearImplied(d *runplan.Deployment) {
+	s, err := stack.Of(nameLLMD, d.RepoRef)
+	if err != nil || d.Gateway != gatewayStandalone {
+		return
+	}
+	drop := func(image *string, implied string) {
+		if *image == implied {
+			*image = ""
+		}
+	}
+	drop(&d.Engine.Image, s.Images.Engine)
+	drop(&d.SchedulerImage, s.Images.Picker)
+	drop(&d.ProxyImage, s.Images.Proxy)
+}
+
+// llmdObjects are the router, the claims and the model servers of a release.
+func llmdObjects(r Release) ([]runtime.Object, error) {
+	d := &r.Plan.Deployment
+	s, err := stack.Of(nameLLMD, d.RepoRef)
+	if err != nil {
+		return nil, err
+	}
+	var options struct {
+		EPPConfig    string `json:"epp_config"`
+		EPPVerbosity *int   `json:"epp_verbosity"`
+	}
+	if err := readOptions(d, &options); err != nil {
+		return nil, err
+	}
+	config := cmp.Or(options.EPPConfig, s.Paths[modeScheduling].Config)
+	if config, err = RenderEPP(config, r.eppValues()); err != nil {
+		return nil, fmt.Errorf("filling in options.epp_config: %w", err)
+	}
+	of := router{name: llmdRouter(r.Name), picker: d.SchedulerImage, proxy: d.ProxyImage, config: config, verbosity: 1}
+	if options.EPPVerbosity != nil {
+		of.verbosity = *options.EPPVerbosity
+	}
+	claims, err := r.Claims()
+	return append(append(of.objects(r), claims...), r.llmdServers()), err
+}
+
+// llmdServers are the model servers, with the labels that llm-d gives them.
+func (r Release) llmdServers() *appsv1.Deployment {
+	servers := r.Deployment()
+	servers.Name = "ms-" + r.Name + "-decode"
+	labels := maps.Clone(servers.Spec.Template.Labels)
+	maps.Copy(labels, map[string]string{
+		"llm-d.ai/inferenceServing": "true", "llm-d.ai/guide": modeBaseline, "llm-d.ai/role": "prefill-decode",
+	})
+	servers.Spec.Template.Labels = labels
+	return servers
+}

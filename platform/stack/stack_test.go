@@ -1,0 +1,78 @@
+package stack
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEveryStackIsWhole: it names its images, and what it configures its endpoint picker by is what that one reads.
+func TestEveryStackIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for product, all := range releases() {
+		for _, s := range all {
+			if s.Name == "" || len(s.Refs) == 0 || s.Images.Engine == "" || s.Images.Picker == "" || s.Images.Proxy == "" {
+				t.Errorf("a stack of %s leaves out its name, a ref or an image: %+v", product, s.Images)
+			}
+			for _, ref := range s.Refs {
+				if key := product + " " + ref; seen[key] {
+					t.Errorf("%s is two stacks", key)
+				} else {
+					seen[key] = true
+				}
+			}
+			for path, p := range s.Paths {
+				if found := s.Picker.Check(p.Config); len(found) > 0 {
+					t.Errorf("%s, path %s: %v", s.Name, path, found)
+				}
+			}
+		}
+	}
+}
+
+func TestAReleaseIsNamedByItsRef(t *testing.T) {
+	s, err := Of("llm-d", "v0.9.0")
+	if err != nil || s.Name != "llm-d v0.9" {
+		t.Errorf("got %q, %v", s.Name, err)
+	}
+	_, err = Of("llm-d", "v0.3.0")
+	if err == nil || !strings.HasPrefix(err.Error(), `unknown release "v0.3.0" of llm-d; use one of v0.9.0, `) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatWouldStopAnEndpointPickerIsFound(t *testing.T) {
+	s, err := Of("llm-d", "v0.9.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
+	for _, row := range []struct{ name, text, want string }{
+		{"what it reads", head + "plugins: [{type: queue-scorer}]", ""},
+		{"another version", "apiVersion: llm-d.ai/v2\nkind: EndpointPickerConfig", `found "llm-d.ai/v2"`},
+		{"another kind", "apiVersion: llm-d.ai/v1alpha1\nkind: Pod", `found kind "Pod"`},
+		{"an unknown field", head + "plugin: []", "field plugin not found"},
+		{"an unknown gate", head + "featureGates: [flowControls]",
+			`unknown gate "flowControls" (did you mean "flowControl"?)`},
+		{"an unknown plugin", head + "plugins: [{type: queue-score}]",
+			`plugins[0]: unknown type "queue-score" (did you mean "queue-scorer"?)`},
+		{"an unknown parameter", head + "plugins: [{type: max-score-picker, parameters: {maxNumEndpoints: 1}}]",
+			`plugins[0]: max-score-picker has no parameter "maxNumEndpoints" (did you mean "maxNumOfEndpoints"?)`},
+		{"a parameter of a plugin without any", head + "plugins: [{type: queue-scorer, parameters: {a: 1}}]",
+			`queue-scorer has no parameter "a"`},
+		{"a name twice", head + "plugins: [{type: queue-scorer}, {type: queue-scorer}]",
+			`plugins[1]: duplicate name "queue-scorer"`},
+		{"a profile with a plugin that is not there", head +
+			"plugins: [{name: queue, type: queue-scorer}]\nschedulingProfiles: [{name: default, plugins: [{pluginRef: queu}]}]",
+			`profile "default" uses plugin "queu", which is not among the plugins (did you mean "queue"?)`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			found := s.Picker.Check(row.text)
+			switch {
+			case row.want == "" && len(found) > 0:
+				t.Errorf("found %v", found)
+			case row.want != "" && (len(found) != 1 || !strings.Contains(found[0].Text, row.want)):
+				t.Errorf("found %v, want %q", found, row.want)
+			}
+		})
+	}
+}
