@@ -113,7 +113,7 @@ func llmdObjects(r Release) ([]runtime.Object, error) {
 	if config, err = RenderEPP(config, r.eppValues()); err != nil {
 		return nil, fmt.Errorf("filling in options.epp_config: %w", err)
 	}
-	of := router{name: llmdRouter(r.Name), picker: d.SchedulerImage, proxy: d.ProxyImage, config: config, verbosity: 1}
+	of := router{name: llmdRouter(r.Name), picker: d.SchedulerImage, proxy: d.ProxyImage, config: config, verbosity: 2}
 	if options.EPPVerbosity != nil {
 		of.verbosity = *options.EPPVerbosity
 	}

@@ -32,7 +32,8 @@ type router struct {
 //go:embed envoy.yaml
 var proxyConfig string
 
-// Ports of the router. The proxy listens on the one for requests, and has its state and metrics on the other.
+// Ports of the router. Those of the picker are its defaults. The proxy listens on one for requests, and has its state
+// and metrics on the other.
 const (
 	routerPort        = 80 // of its Service
 	proxyPort         = 8081
@@ -109,9 +110,8 @@ func (r router) pickerContainer(of Release) corev1.Container {
 			"--endpoint-selector=" + selectorText(of.Selector),
 			"--endpoint-target-ports=" + strconv.Itoa(Port(&of.Plan.Deployment)),
 			"--config-file=/config/" + pickerConfigKey,
-			"--grpc-port=" + strconv.Itoa(pickerPort), "--grpc-health-port=" + strconv.Itoa(pickerHealthPort),
-			"--metrics-port=" + strconv.Itoa(pickerMetricsPort), "--metrics-endpoint-auth=false",
-			"--tracing=false", "--enable-pprof=false", "--zap-encoder=json", "--v=" + strconv.Itoa(r.verbosity),
+			"--grpc-health-port=" + strconv.Itoa(pickerHealthPort), "--metrics-endpoint-auth=false",
+			"--tracing=false", "--zap-encoder=json", "--v=" + strconv.Itoa(r.verbosity),
 		},
 		Env: []corev1.EnvVar{fieldVar("NAMESPACE", "metadata.namespace"), fieldVar("POD_NAME", "metadata.name")},
 		Ports: []corev1.ContainerPort{{Name: "grpc", ContainerPort: pickerPort},
