@@ -91,3 +91,12 @@ func ServiceName(release string) string {
 	}
 	return release
 }
+
+// Restricted is what a container may at most be at the level restricted of Pod Security: it may do nothing, and write
+// only where a volume is.
+func Restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}

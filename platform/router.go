@@ -159,12 +159,3 @@ func selectorText(labels map[string]string) string {
 	}
 	return strings.Join(pairs, ",")
 }
-
-// Restricted is what a container may at most be at the level restricted of Pod Security: it may do nothing, and write
-// only where a volume is.
-func Restricted() *corev1.SecurityContext {
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
-}
