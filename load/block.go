@@ -88,7 +88,7 @@ type SLOHeaders struct {
 // SecretKey names one value of a Secret.
 type SecretKey struct {
 	Name string `json:"name" req:"true" is:"secret" doc:"name of the Secret"`
-	Key  string `json:"key" req:"true" doc:"key in the Secret"`
+	Key  string `json:"key" req:"true" is:"secretkey" doc:"key in the Secret"`
 }
 
 // NativeData describes prompts and answers.
