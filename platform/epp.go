@@ -1,7 +1,10 @@
 package platform
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,7 +13,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bflow.dev/bflow/internal/credential"
 	"bflow.dev/bflow/internal/problem"
+	"bflow.dev/bflow/runplan"
 )
 
 // maxEPPBytes bounds options.epp_config.
@@ -90,13 +95,17 @@ func checkEPP(variables []string, text string) (out problem.Findings) {
 		out.Add("", "%v", err)
 		return out
 	}
-	var head struct {
-		Kind string `yaml:"kind"`
-	}
-	if err := yaml.Unmarshal([]byte(rendered), &head); err != nil {
+	dec := yaml.NewDecoder(strings.NewReader(rendered))
+	var head map[string]any
+	switch err := dec.Decode(&head); {
+	case err != nil && !errors.Is(err, io.EOF):
 		out.Add("", "reading rendered YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-	} else if head.Kind != "EndpointPickerConfig" {
-		out.Add("", "want text that renders to kind EndpointPickerConfig, found kind %q", head.Kind)
+	case head["kind"] != "EndpointPickerConfig":
+		out.Add("", "want text that renders to kind EndpointPickerConfig, found kind %q", fmt.Sprint(cmp.Or(head["kind"], any(""))))
+	case !errors.Is(dec.Decode(new(any)), io.EOF):
+		out.Add("", "want one document, found several")
+	case len(runplan.References(rendered)) > 0 || credential.Text(rendered) != rendered:
+		out.Add("", "it contains what may be a credential, and everybody who may read ConfigMaps would see it; remove it")
 	}
 	return out
 }

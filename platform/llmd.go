@@ -44,10 +44,7 @@ func llmd() Platform {
 		Override: func(b *Block, o Overrides) { b.RepoRef = cmp.Or(o.RepoRef, b.RepoRef) },
 		Version:  func(b *Block, _ string) string { return b.RepoRef },
 		Plan:     planLLMD,
-		Identity: func(d *runplan.Deployment) {
-			clearVersion(d)
-			clearImplied(d)
-		},
+		Identity: clearVersion,
 		SetupKey: func(d *runplan.Deployment) string {
 			if d.Gateway == gatewayStandalone { // all of it is the run's own
 				return ""

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,22 +46,29 @@ func checkRouter(b *Block) (out problem.Findings) {
 		return out
 	}
 	config := s.Paths[modeScheduling].Config
-	if b.Options.EPPConfig != "" {
-		if config, err = sampleEPP(llmdVariables(), b.Options.EPPConfig); err != nil {
+	if own := b.Options.EPPConfig; own != "" {
+		if len(checkEPP(llmdVariables(), own)) > 0 {
 			return nil // which is said of every platform
 		}
+		config, _ = sampleEPP(llmdVariables(), own)
 		out.Under("options.epp_config", s.Picker.Check(config))
 	}
-	if i := slices.Index(b.Runtime.VLLMArgs, noPrefixCaching); i >= 0 && stack.ScoresPrefixes(config) {
+	if i := slices.IndexFunc(b.Runtime.VLLMArgs, cachesNoPrefixes); i >= 0 && stack.ScoresPrefixes(config) {
 		out.Add("runtime.vllm_args["+strconv.Itoa(i)+"]",
 			"the endpoint picker chooses pods by the prefixes in their caches, and %s turns those off; remove it, or name "+
-				"other plugins in options.epp_config", noPrefixCaching)
+				"other plugins in options.epp_config", b.Runtime.VLLMArgs[i])
 	}
 	return out
 }
 
-// noPrefixCaching is an argument of vLLM.
-const noPrefixCaching = "--no-enable-prefix-caching"
+// cachesNoPrefixes reports whether an argument turns the cache of prefixes of vLLM off.
+func cachesNoPrefixes(arg string) bool {
+	switch strings.ToLower(strings.ReplaceAll(arg, "_", "-")) {
+	case "--no-enable-prefix-caching", "--enable-prefix-caching=false":
+		return true
+	}
+	return false
+}
 
 // planLLMD fills in the images of a release that the file leaves open.
 func planLLMD(b *Block, d *runplan.Deployment) {
@@ -73,26 +81,9 @@ func planLLMD(b *Block, d *runplan.Deployment) {
 		return // which Check says
 	}
 	d.SchedulerImage, d.ProxyImage = cmp.Or(d.SchedulerImage, s.Images.Picker), cmp.Or(b.ProxyImage, s.Images.Proxy)
-	if len(d.Engine.Command) == 0 && engine.Of(d.Engine.Kind).Kind == engine.Default {
+	if engine.Of(d.Engine.Kind).Kind == engine.Default {
 		d.Engine.Image = cmp.Or(d.Engine.Image, s.Images.Engine)
 	}
-}
-
-// clearImplied takes out of a plan the images that its release implies: they are said by the ref. Those that are pinned
-// stay.
-func clearImplied(d *runplan.Deployment) {
-	s, err := stack.Of(nameLLMD, d.RepoRef)
-	if err != nil || d.Gateway != gatewayStandalone {
-		return
-	}
-	drop := func(image *string, implied string) {
-		if *image == implied {
-			*image = ""
-		}
-	}
-	drop(&d.Engine.Image, s.Images.Engine)
-	drop(&d.SchedulerImage, s.Images.Picker)
-	drop(&d.ProxyImage, s.Images.Proxy)
 }
 
 // llmdObjects are the router, the claims and the model servers of a release.
@@ -113,6 +104,9 @@ func llmdObjects(r Release) ([]runtime.Object, error) {
 	if config, err = RenderEPP(config, r.eppValues()); err != nil {
 		return nil, fmt.Errorf("filling in options.epp_config: %w", err)
 	}
+	if found := append(checkEPP(nil, config), s.Picker.Check(config)...); len(found) > 0 {
+		return nil, fmt.Errorf("filling in options.epp_config: %s", found[0].Text)
+	}
 	of := router{name: llmdRouter(r.Name), picker: d.SchedulerImage, proxy: d.ProxyImage, config: config, verbosity: 2}
 	if options.EPPVerbosity != nil {
 		of.verbosity = *options.EPPVerbosity
@@ -129,6 +123,9 @@ func (r Release) llmdServers() *appsv1.Deployment {
 	maps.Copy(labels, map[string]string{
 		"llm-d.ai/inferenceServing": "true", "llm-d.ai/guide": modeBaseline, "llm-d.ai/role": "prefill-decode",
 	})
+	if metrics := engine.Of(r.Plan.Deployment.Engine.Kind).MetricsOf; metrics != "" {
+		labels["llm-d.ai/engine-type"], labels["inference.networking.k8s.io/engine-type"] = metrics, metrics
+	}
 	servers.Spec.Template.Labels = labels
 	return servers
 }

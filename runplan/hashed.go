@@ -43,7 +43,7 @@ func (s *Sealer) hashedDeployment(d Deployment) Deployment {
 	if s.Identity != nil {
 		s.Identity(&d)
 	}
-	d.SchedulerImage = imageIdentity(d.SchedulerImage)
+	d.SchedulerImage, d.ProxyImage = imageIdentity(d.SchedulerImage), imageIdentity(d.ProxyImage)
 	d.Engine.Image = imageIdentity(d.Engine.Image)
 	d.Engine.Port, d.Engine.HealthPath = 0, ""
 	d.Engine.MetricsPath, d.Engine.MetricsPort = "", 0

@@ -47,6 +47,9 @@ func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentS
 	case kind.Route != nil && where.OpenAIOnly:
 		p.problems.Add(p.locate(profile, "engine.kind",
 			"engine %q does not speak the API of OpenAI, and platform %s routes no other requests", kind.Kind, d.Platform))
+	case kind.MetricsOf == "" && where.OpenAIOnly && d.Options.EPPConfig == "":
+		p.problems.Add(p.locate(profile, "engine.kind", "an endpoint picker does not know the metrics of engine %q, so it "+
+			"would route by nothing; say in options.epp_config how it reads them (core-metrics-extractor)", kind.Kind))
 	case kind.NoVLLMArgs && len(d.Runtime.VLLMArgs) > 0:
 		p.problems.Add(p.locate(profile, "runtime.vllm_args",
 			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", kind.Kind, d.Runtime.VLLMArgs))

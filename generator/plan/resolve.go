@@ -147,7 +147,6 @@ func (p *point) deploy(plan *runplan.RunPlan, profile *spec.DeploymentProfile, d
 	if target.BaseURL != "" {
 		e := runplan.Endpoint{BaseURL: target.BaseURL, MetricsRelease: target.MetricsRelease}
 		platform.UseEndpoint(&plan.Deployment, e, target.Path)
-		return
 	}
 	p.hubToken(&plan.Deployment)
 }
@@ -161,6 +160,8 @@ func (p *point) hubToken(d *runplan.Deployment) {
 	token := p.spec("model").Model.TokenSecret
 	switch {
 	case token == nil:
+	case d.Endpoint != nil:
+		p.problems.Add(p.exp.Warning(path, "it has no effect: the server of target.base_url is not deployed"))
 	case !engine.Of(d.Engine.Kind).ServesFiles:
 		p.problems.Add(p.exp.Warning(path, "it has no effect: engine %q loads no model", d.Engine.Kind))
 	case d.Env[hubToken] != "":

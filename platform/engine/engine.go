@@ -24,6 +24,8 @@ type Engine struct {
 	FixedPort         bool
 	HealthPath        string
 	MetricsPath       string
+	// MetricsOf is the engine by whose names an endpoint picker reads its metrics, "" where none knows them.
+	MetricsOf string
 
 	// ServesFiles says that it loads the files of a model, from a volume or by the name of the model.
 	ServesFiles bool

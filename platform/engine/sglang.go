@@ -11,7 +11,7 @@ import (
 func sglang() Engine {
 	return Engine{
 		Kind: "sglang", About: "SGLang's server",
-		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics",
+		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", MetricsOf: "sglang",
 		ServesFiles: true, Downloader: huggingFace(), RunsHere: true, StartBudget: loading,
 		Program: orWritten(func(d *runplan.Deployment, at Listener) (Program, error) {
 			own := append([]string{

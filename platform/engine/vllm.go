@@ -12,7 +12,7 @@ import (
 func vllm() Engine {
 	return Engine{
 		Kind: Default, About: "vLLM's server of OpenAI's API",
-		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics",
+		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", MetricsOf: "vllm",
 		ServesFiles: true, Downloader: huggingFace(), RunsHere: true, StartBudget: loading,
 		Program: func(d *runplan.Deployment, at Listener) (Program, error) {
 			p := Program{Command: d.Engine.Command, Env: vllmEnv(d),

@@ -1,12 +1,15 @@
 package stack
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
 
 	"bflow.dev/bflow/internal/problem"
 )
@@ -24,38 +27,38 @@ const anything = "any"
 // configuration is an EndpointPickerConfig as far as it is checked.
 // Source: apix/config/v1alpha1 of sigs.k8s.io/gateway-api-inference-extension v1.5.0.
 type configuration struct {
-	APIVersion   string         `yaml:"apiVersion"`
-	Kind         string         `yaml:"kind"`
-	Metadata     any            `yaml:"metadata"`
-	FeatureGates []string       `yaml:"featureGates"`
-	Plugins      []plugin       `yaml:"plugins"`
-	Profiles     []profile      `yaml:"schedulingProfiles"`
-	Saturation   any            `yaml:"saturationDetector"`
-	DataLayer    any            `yaml:"dataLayer"`
-	FlowControl  any            `yaml:"flowControl"`
-	Parser       any            `yaml:"parser"`
-	Requests     map[string]any `yaml:"requestHandler"`
+	APIVersion   string         `json:"apiVersion"`
+	Kind         string         `json:"kind"`
+	Metadata     map[string]any `json:"metadata"`
+	FeatureGates []string       `json:"featureGates"`
+	Plugins      []plugin       `json:"plugins"`
+	Profiles     []profile      `json:"schedulingProfiles"`
+	Saturation   map[string]any `json:"saturationDetector"`
+	DataLayer    map[string]any `json:"dataLayer"`
+	FlowControl  map[string]any `json:"flowControl"`
+	Parser       map[string]any `json:"parser"`
+	Requests     map[string]any `json:"requestHandler"`
 }
 
 type plugin struct {
-	Name       string         `yaml:"name"`
-	Type       string         `yaml:"type"`
-	Parameters map[string]any `yaml:"parameters"`
+	Name       string         `json:"name"`
+	Type       string         `json:"type"`
+	Parameters map[string]any `json:"parameters"`
 }
 
 type profile struct {
-	Name    string `yaml:"name"`
+	Name    string `json:"name"`
 	Plugins []struct {
-		Ref    string   `yaml:"pluginRef"`
-		Weight *float64 `yaml:"weight"`
-	} `yaml:"plugins"`
+		Ref    string   `json:"pluginRef"`
+		Weight *float64 `json:"weight"`
+	} `json:"plugins"`
 }
 
 // Check finds what would stop an endpoint picker that is configured by text.
 func (p Picker) Check(text string) (out problem.Findings) {
 	c, err := parse(text)
 	if err != nil {
-		out.Add("", "want an EndpointPickerConfig: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		out.Add("", "%v", err)
 		return out
 	}
 	if !slices.Contains(p.APIVersions, c.APIVersion) {
@@ -66,31 +69,44 @@ func (p Picker) Check(text string) (out problem.Findings) {
 			out.Add("", "featureGates: unknown gate %q%s", gate, problem.Nearest(gate, p.Gates))
 		}
 	}
-	names := map[string]bool{}
+	var names, profiles []string
 	for i, one := range c.Plugins {
-		if where := fmt.Sprintf("plugins[%d]", i); names[one.name()] {
-			out.Add("", "%s: duplicate name %q", where, one.name())
-		} else {
-			p.checkPlugin(&out, where, one)
-		}
-		names[one.name()] = true
+		names = unique(&out, names, fmt.Sprintf("plugins[%d]", i), one.name())
+		p.checkPlugin(&out, fmt.Sprintf("plugins[%d]", i), one)
 	}
-	for _, profile := range c.Profiles {
+	for i, profile := range c.Profiles {
+		where := fmt.Sprintf("schedulingProfiles[%d]", i)
+		profiles = unique(&out, profiles, where, profile.Name)
 		for _, one := range profile.Plugins {
-			if !names[one.Ref] {
-				out.Add("", "schedulingProfiles: profile %q uses plugin %q, which is not among the plugins%s", profile.Name,
-					one.Ref, problem.Nearest(one.Ref, slices.Sorted(maps.Keys(names))))
+			if !slices.Contains(names, one.Ref) {
+				out.Add("", "%s: plugin %q is not among the plugins%s", where, one.Ref, problem.Nearest(one.Ref, names))
 			}
 		}
 	}
+	if len(c.Plugins) == 0 || len(c.Profiles) == 0 {
+		out.Add("", "want plugins and schedulingProfiles: without them requests are routed by nothing")
+	}
 	return out
+}
+
+// unique adds a name to those before it, unless one of them is the same.
+func unique(out *problem.Findings, names []string, where, name string) []string {
+	switch {
+	case name == "":
+		out.Add("", "%s: its name is missing", where)
+	case slices.Contains(names, name):
+		out.Add("", "%s: duplicate name %q", where, name)
+	}
+	return append(names, name)
 }
 
 func (p Picker) checkPlugin(out *problem.Findings, where string, one plugin) {
 	parameters, known := p.Plugins[one.Type]
 	if !known {
 		types := slices.Sorted(maps.Keys(p.Plugins))
-		out.Add("", "%s: unknown type %q%s", where, one.Type, problem.Nearest(one.Type, types))
+		if one.Type != "" || one.Name != "" { // else its name is missing, which is said
+			out.Add("", "%s: unknown type %q%s", where, one.Type, problem.Nearest(one.Type, types))
+		}
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(one.Parameters)) {
@@ -116,10 +132,15 @@ func ScoresPrefixes(text string) bool {
 }
 
 func parse(text string) (c configuration, err error) {
-	dec := yaml.NewDecoder(strings.NewReader(text))
-	dec.KnownFields(true)
-	if err = dec.Decode(&c); err == nil && c.Kind != "EndpointPickerConfig" {
-		err = fmt.Errorf("found kind %q", c.Kind)
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return c, fmt.Errorf("reading rendered YAML: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err = dec.Decode(&c)
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+		err = fmt.Errorf("%s: want another type than %s", wrong.Field, wrong.Value)
 	}
 	return c, err
 }

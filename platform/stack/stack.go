@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"bflow.dev/bflow/internal/problem"
 )
 
 //go:embed releases/*.yaml
@@ -52,7 +54,8 @@ func Of(product, ref string) (Stack, error) {
 		}
 		known = append(known, s.Refs...)
 	}
-	return Stack{}, fmt.Errorf("unknown release %q of %s; use one of %s", ref, product, strings.Join(known, ", "))
+	return Stack{}, fmt.Errorf("unknown release %q of %s%s; use one of %s", ref, product, problem.Nearest(ref, known),
+		strings.Join(known, ", "))
 }
 
 // releases reads the embedded files; each is one of what was built, so that it cannot be wrong.

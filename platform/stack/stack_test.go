@@ -35,7 +35,8 @@ func TestAReleaseIsNamedByItsRef(t *testing.T) {
 		t.Errorf("got %q, %v", s.Name, err)
 	}
 	_, err = Of("llm-d", "v0.3.0")
-	if err == nil || !strings.HasPrefix(err.Error(), `unknown release "v0.3.0" of llm-d; use one of v0.9.0, `) {
+	if err == nil || !strings.HasPrefix(err.Error(), `unknown release "v0.3.0" of llm-d`) ||
+		!strings.HasSuffix(err.Error(), "; use one of v0.9.0, v0.9, main") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -46,24 +47,34 @@ func TestWhatWouldStopAnEndpointPickerIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	const head = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
+	const whole = "\nschedulingProfiles: [{name: default}]"
 	for _, row := range []struct{ name, text, want string }{
-		{"what it reads", head + "plugins: [{type: queue-scorer}]", ""},
-		{"another version", "apiVersion: llm-d.ai/v2\nkind: EndpointPickerConfig", `found "llm-d.ai/v2"`},
-		{"another kind", "apiVersion: llm-d.ai/v1alpha1\nkind: Pod", `found kind "Pod"`},
-		{"an unknown field", head + "plugin: []", "field plugin not found"},
-		{"an unknown gate", head + "featureGates: [flowControls]",
+		{"what it reads", head + "plugins: [{type: queue-scorer}]" + whole, ""},
+		{"another version", "apiVersion: llm-d.ai/v2\nkind: EndpointPickerConfig\nplugins: [{type: queue-scorer}]" + whole,
+			`found "llm-d.ai/v2"`},
+		{"an unknown field", head + "plugin: []", `unknown field "plugin"`},
+		{"nothing to route by", head, "want plugins and schedulingProfiles"},
+		{"a plugin that is nothing", head + "plugins: [null]" + whole, "plugins[0]: its name is missing"},
+		{"a plugin without a type", head + "plugins: [{name: a}]" + whole, `plugins[0]: unknown type ""`},
+		{"a number as a name", head + "plugins: [{name: 5, type: queue-scorer}]" + whole,
+			"plugins.name: want another type than number"},
+		{"a text in place of a detector", head + "saturationDetector: x", "saturationDetector: want another type than string"},
+		{"a field twice", head + "kind: EndpointPickerConfig", `key "kind" already set`},
+		{"two profiles of one name", head + "plugins: [{type: queue-scorer}]\nschedulingProfiles: [{name: a}, {name: a}]",
+			`schedulingProfiles[1]: duplicate name "a"`},
+		{"an unknown gate", head + "featureGates: [flowControls]\nplugins: [{type: queue-scorer}]" + whole,
 			`unknown gate "flowControls" (did you mean "flowControl"?)`},
-		{"an unknown plugin", head + "plugins: [{type: queue-score}]",
+		{"an unknown plugin", head + "plugins: [{type: queue-score}]" + whole,
 			`plugins[0]: unknown type "queue-score" (did you mean "queue-scorer"?)`},
-		{"an unknown parameter", head + "plugins: [{type: max-score-picker, parameters: {maxNumEndpoints: 1}}]",
+		{"an unknown parameter", head + "plugins: [{type: max-score-picker, parameters: {maxNumEndpoints: 1}}]" + whole,
 			`plugins[0]: max-score-picker has no parameter "maxNumEndpoints" (did you mean "maxNumOfEndpoints"?)`},
-		{"a parameter of a plugin without any", head + "plugins: [{type: queue-scorer, parameters: {a: 1}}]",
+		{"a parameter of a plugin without any", head + "plugins: [{type: queue-scorer, parameters: {a: 1}}]" + whole,
 			`queue-scorer has no parameter "a"`},
-		{"a name twice", head + "plugins: [{type: queue-scorer}, {type: queue-scorer}]",
+		{"a name twice", head + "plugins: [{type: queue-scorer}, {type: queue-scorer}]" + whole,
 			`plugins[1]: duplicate name "queue-scorer"`},
 		{"a profile with a plugin that is not there", head +
 			"plugins: [{name: queue, type: queue-scorer}]\nschedulingProfiles: [{name: default, plugins: [{pluginRef: queu}]}]",
-			`profile "default" uses plugin "queu", which is not among the plugins (did you mean "queue"?)`},
+			`schedulingProfiles[0]: plugin "queu" is not among the plugins (did you mean "queue"?)`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			found := s.Picker.Check(row.text)
