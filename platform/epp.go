@@ -1,7 +1,6 @@
 package platform
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -97,11 +96,13 @@ func checkEPP(variables []string, text string) (out problem.Findings) {
 	}
 	dec := yaml.NewDecoder(strings.NewReader(rendered))
 	var head map[string]any
-	switch err := dec.Decode(&head); {
+	err = dec.Decode(&head)
+	kind, _ := head["kind"].(string)
+	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		out.Add("", "reading rendered YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
-	case head["kind"] != "EndpointPickerConfig":
-		out.Add("", "want text that renders to kind EndpointPickerConfig, found kind %q", fmt.Sprint(cmp.Or(head["kind"], any(""))))
+	case kind != "EndpointPickerConfig":
+		out.Add("", "want text that renders to kind EndpointPickerConfig, found kind %q", kind)
 	case !errors.Is(dec.Decode(new(any)), io.EOF):
 		out.Add("", "want one document, found several")
 	case len(runplan.References(rendered)) > 0 || credential.Text(rendered) != rendered:

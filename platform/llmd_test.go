@@ -13,6 +13,7 @@ func standalone() *Block {
 }
 
 func TestWhatARouterNeedsIsChecked(t *testing.T) {
+	const head = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n"
 	for _, row := range []struct {
 		name       string
 		of         func(b *Block)
@@ -28,7 +29,7 @@ func TestWhatARouterNeedsIsChecked(t *testing.T) {
 		}, "runtime.vllm_args[1]", "turns those off"},
 		{"none for a picker that does not", func(b *Block) {
 			b.Runtime.VLLMArgs = []string{"--no-enable-prefix-caching"}
-			b.Options.EPPConfig = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins: [{type: queue-scorer}]\n" +
+			b.Options.EPPConfig = head + "plugins: [{type: queue-scorer}]\n" +
 				"schedulingProfiles: [{name: default}]"
 		}, "", ""},
 		{"what may be a credential", func(b *Block) {
@@ -40,7 +41,7 @@ func TestWhatARouterNeedsIsChecked(t *testing.T) {
 			b.Runtime.VLLMArgs = []string{"--enable_prefix_caching=False"}
 		}, "runtime.vllm_args[0]", "--enable_prefix_caching=False turns those off"},
 		{"a plugin that the release has not", func(b *Block) {
-			b.Options.EPPConfig = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins: [{type: 'a{{ mode }}'}]\n" +
+			b.Options.EPPConfig = head + "plugins: [{type: 'a{{ mode }}'}]\n" +
 				"schedulingProfiles: [{name: default}]"
 		}, "options.epp_config", `plugins[0]: unknown type "a8"`},
 		{"a variable that it has not", func(b *Block) { b.Options.EPPConfig = "kind: {{ kind }}" },

@@ -63,8 +63,10 @@ func rules() map[string]rule {
 		r.holds = regexp.MustCompile(r.pattern).MatchString
 		out[key] = r
 	}
-	out["secretkey"] = rule{want: "a key of a Secret: letters, digits, -, _ and .", pattern: `^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$`,
-		holds: func(s string) bool { return runplan.SecretKey{Name: "s", Key: s}.Valid() }}
+	out["secretkey"] = rule{
+		want: "a key of a Secret: letters, digits, -, _ and .", pattern: `^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$`,
+		holds: func(s string) bool { return runplan.SecretKey{Name: "s", Key: s}.Valid() },
+	}
 	named := out["subdomain"]
 	out["secret"] = rule{pattern: named.pattern, holds: func(s string) bool {
 		return named.holds(s) &&

@@ -14,7 +14,8 @@ import (
 func sim() Engine {
 	return Engine{
 		Kind: "sim", About: "bflow's simulated engine",
-		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", MetricsOf: "vllm", OwnImage: contract.SimEngine, Light: true,
+		Port: 8000, HealthPath: "/health", MetricsPath: "/metrics", MetricsOf: "vllm",
+		OwnImage: contract.SimEngine, Light: true,
 		StartBudget: func(e *runplan.Engine) time.Duration { return time.Minute + e.Sim.Startup.D() + e.Sim.NotReady.D() },
 		Program:     simProgram,
 	}
