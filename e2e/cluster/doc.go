@@ -20,6 +20,9 @@
 //	BFLOW_E2E_WORKER_AUDIT       audit log of its API server
 //	BFLOW_E2E_SECOND_KUBECONFIG  admin of a second cluster with bflow on it, another hub of the same worker
 //	BFLOW_E2E_SECOND_AUDIT       audit log of its API server
+//	BFLOW_E2E_PICKER             image of an endpoint picker of the Gateway API Inference Extension v1.5.0 that
+//	                             starts without a pool (internal/tools/epp)
+//	BFLOW_E2E_PROXY              image of Envoy
 //	BFLOW_E2E_BESIDE           how many runs the tests that share a hub may have at the same time
 //	E2E_FAULT_CMD              program that injects faults into the cluster FAULT_CLUSTER: "restart COMPONENT",
 //	                           "stop COMPONENT SECONDS", "skew COMPONENT SECONDS", "cut SECONDS" off the network
