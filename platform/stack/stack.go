@@ -59,6 +59,8 @@ func Of(product, ref string) (Stack, error) {
 }
 
 // releases reads the embedded files; each is one of what was built, so that it cannot be wrong.
+//
+//nolint:gochecknoglobals // constants, never written
 var releases = sync.OnceValue(func() map[string][]Stack {
 	names, err := fs.Glob(files, "releases/*.yaml")
 	if err != nil {
