@@ -103,8 +103,8 @@ func TestAnEndpointPickerChoosesThePodOfEachRequest(t *testing.T) {
 	l.of(run).nothingLeft(beforeForce)
 }
 
-// TestWithoutItsRouterNoRequestIsServed: none goes round the endpoint picker.
-func TestWithoutItsRouterNoRequestIsServed(t *testing.T) {
+// TestARunThatLosesItsRouterIsNotGreen, and nothing of it is left.
+func TestARunThatLosesItsRouterIsNotGreen(t *testing.T) {
 	l := newLab(t)
 	run := l.submit(routedBy(l, "40s"))[0]
 	during("load-gen-0")(l, run)

@@ -233,6 +233,8 @@ func TestUpFailsWithTheReason(t *testing.T) {
 			p.Deployment.Engine.Sim = &runplan.Sim{NotReady: runplan.Duration(time.Hour)}
 			p.Timeouts.Ready = runplan.Duration(time.Second)
 		}, contract.ExitUnhealthy, "not ready after 1s"},
+		{"a platform with a router", func(p *runplan.RunPlan) { p.Deployment.Platform = "llm-d" },
+			contract.ExitUsage, `platform "llm-d" is more than its model servers and needs a cluster`},
 		{"an engine that needs a cluster", func(p *runplan.RunPlan) { p.Deployment.Engine.Kind = "triton" },
 			contract.ExitUsage, "needs a cluster"},
 		{"replicas on this host", func(p *runplan.RunPlan) { p.Deployment.Replicas = 2 }, contract.ExitUsage,

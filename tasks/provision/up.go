@@ -199,6 +199,10 @@ func deployerFor(plan *runplan.RunPlan) (deployer, error) {
 		return nil, fmt.Errorf("provisioning %q: engine %q on platform %q needs a cluster; on this machine use engine %s, "+
 			"or target.base_url", plan.Name, d.Engine.Kind, d.Platform, strings.Join(here(), ", engine "))
 	}
+	if where, err := platform.All().Of(&d); err == nil && where.Pods(&d) > max(1, d.Replicas) {
+		return nil, fmt.Errorf("provisioning %q: platform %q is more than its model servers and needs a cluster; on this "+
+			"machine use another platform, or target.base_url", plan.Name, d.Platform)
+	}
 	if d.Replicas > 1 {
 		return nil, fmt.Errorf("provisioning %q: %d replicas need a cluster; on this machine use one, or target.base_url",
 			plan.Name, d.Replicas)
