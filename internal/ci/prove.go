@@ -115,8 +115,8 @@ func (b breaker) command(r choose.Row) []string {
 	switch r.Name {
 	case rowClusters:
 		return nil
-	case rowMLflow:
-		return []string{"make", "e2e-mlflow", "MLFLOW_PYTHON=" + filepath.Join(b.cache, "mlflow-3/bin/python")}
+	case newest, oldest:
+		return onMLflow(b.cache, r.Name)
 	case rowSoak:
 		return []string{"make", "soak", "SOAK=-requests 2000"}
 	case rowValidity:

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -14,9 +16,9 @@ import (
 	"bflow.dev/bflow/internal/ci/green"
 )
 
-// Rows that are chosen by change, beside one for each package under the race detector.
+// Rows that are chosen by change, beside one for each version of MLflow and one for each package under the race
+// detector.
 const (
-	rowMLflow   = "MLflow"
 	rowSoak     = "soak"
 	rowValidity = "validity"
 	rowClusters = "clusters"
@@ -44,7 +46,8 @@ func printConcurrent(out io.Writer) error {
 func rows(m *choose.Module) []choose.Row {
 	programs := m.Mains("cmd")
 	all := []choose.Row{
-		{Name: rowMLflow, Tests: m.Packages("e2e/mlflow"), Programs: programs},
+		{Name: newest, Tests: m.Packages("e2e/mlflow"), Programs: programs},
+		{Name: oldest, Tests: m.Packages("e2e/mlflow"), Programs: programs},
 		{Name: rowSoak, Programs: m.Mains("bench/soak")},
 		{Name: rowValidity, Programs: m.Mains("bench/validity")},
 		{Name: rowClusters, Tests: m.Packages("e2e/cluster"), Programs: programs},
@@ -59,11 +62,11 @@ func rows(m *choose.Module) []choose.Row {
 
 // chosen is which rows run, and why.
 type chosen struct {
-	choices []choose.Choice
-	since   string // what was compared with
+	choices []choose.Choice // in the order of rows
+	since   string          // what was compared with
 }
 
-// choice reads the record of the last green commit and judges every row. It also returns the record of now.
+// choice reads the record of green rows and judges every row. It also returns the record of now, with them.
 func choice(ctx context.Context, p place) (now green.Record, c chosen, err error) {
 	m, err := choose.Load(ctx, p.root, "e2e")
 	if err != nil {
@@ -84,11 +87,38 @@ func choice(ctx context.Context, p place) (now green.Record, c chosen, err error
 	if err != nil {
 		return now, c, err
 	}
-	files, err := green.Changed(ctx, p.root, last.Commit)
-	if err != nil {
-		return now, c, err
+	now.Rows = last.Rows
+	c, err = compared(ctx, p, m, last.Rows)
+	return now, c, err
+}
+
+// compared judges each row by what has changed since it was green.
+func compared(ctx context.Context, p place, m *choose.Module, since map[string]string) (c chosen, err error) {
+	of := map[string][]choose.Row{}
+	for _, row := range rows(m) {
+		of[since[row.Name]] = append(of[since[row.Name]], row)
 	}
-	return now, chosen{m.Choose(rows(m), files), fmt.Sprintf("%s, %d files differ", last.Commit[:12], len(files))}, nil
+	judged := map[string]choose.Choice{}
+	var told []string
+	for _, commit := range slices.Sorted(maps.Keys(of)) {
+		choices := choose.Everything(of[commit], "no commit is remembered at which it passed")
+		if commit != "" {
+			files, err := green.Changed(ctx, p.root, commit)
+			if err != nil {
+				return c, err
+			}
+			choices = m.Choose(of[commit], files)
+			told = append(told, fmt.Sprintf("%s, %d files differ", commit[:12], len(files)))
+		}
+		for _, choice := range choices {
+			judged[choice.Name] = choice
+		}
+	}
+	for _, row := range rows(m) {
+		c.choices = append(c.choices, judged[row.Name])
+	}
+	c.since = cmp.Or(strings.Join(told, "; "), "nothing")
+	return c, nil
 }
 
 // idle says why a row does not run, "" for one that does.

@@ -47,22 +47,28 @@ func run(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("making a folder for the checks: %w", err)
 	}
 	defer os.RemoveAll(work)
-	report, err := all(ctx, out, steps(p, c, work), work)
+	m, err := remember(ctx, out, p, now, c)
 	if err != nil {
 		return err
 	}
-	return finish(ctx, out, p, now, report)
+	report, err := all(ctx, out, steps(p, c, work), work, func(r step.Result) { m.ended(ctx, r) })
+	if err != nil {
+		return err
+	}
+	return finish(ctx, out, p, report)
 }
 
 // all runs the steps and gathers what they took.
-func all(ctx context.Context, out io.Writer, steps []step.Step, work string) (timing.Report, error) {
+func all(
+	ctx context.Context, out io.Writer, steps []step.Step, work string, ended func(step.Result),
+) (timing.Report, error) {
 	report := timing.Report{Began: time.Now().UTC(), CPUs: runtime.NumCPU(), Load: load()}
 	logs, events := filepath.Join(work, "logs"), filepath.Join(work, "events")
 	if err := errors.Join(os.Mkdir(logs, 0o755), os.Mkdir(events, 0o755)); err != nil {
 		return report, fmt.Errorf("making a folder for the checks: %w", err)
 	}
 	var err error
-	report.Steps, err = step.Runner{Out: out, Logs: logs, Now: time.Now, Load: load}.Run(ctx, steps)
+	report.Steps, err = step.Runner{Out: out, Logs: logs, Now: time.Now, Load: load, Ended: ended}.Run(ctx, steps)
 	if err != nil {
 		return report, err
 	}
@@ -71,10 +77,10 @@ func all(ctx context.Context, out io.Writer, steps []step.Step, work string) (ti
 	return report, err
 }
 
-// finish prints and saves the times, and remembers a green commit.
-func finish(ctx context.Context, out io.Writer, p place, now green.Record, report timing.Report) error {
+// finish prints and saves the times.
+func finish(ctx context.Context, out io.Writer, p place, report timing.Report) error {
 	ctx = context.WithoutCancel(ctx) // the table of a run that was interrupted is worth as much
-	commit, clean, err := green.Head(ctx, p.root)
+	commit, _, err := green.Head(ctx, p.root)
 	if err != nil {
 		return err
 	}
@@ -91,14 +97,6 @@ func finish(ctx context.Context, out io.Writer, p place, now green.Record, repor
 		if s.State != step.Passed && s.State != step.NotNeeded {
 			return errFailed
 		}
-	}
-	if !clean {
-		_, err := fmt.Fprintln(out, "green, but not remembered: the work tree is no commit")
-		return err
-	}
-	now.Commit = commit
-	if err := green.Write(p.green, now); err != nil {
-		fmt.Fprintf(out, "%v: the next run will run everything\n", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package green remembers the last commit at which all checks passed. It trusts only a record that it can prove to be
+// Package green remembers for each row of the checks the last commit at which it passed. It trusts only a record that it can prove to be
 // complete, of this version, of this user and of this repository; otherwise every check runs. It must not know what
 // the checks are.
 package green
@@ -20,14 +20,14 @@ import (
 )
 
 // version changes with the meaning of a record, and with what the checks do that no file of the repository shows.
-const version = 1
+const version = 2
 
-// Record is a commit at which all checks passed, and what they depended on besides.
+// Record is the commits at which rows passed, and what all of these depended on besides.
 type Record struct {
-	Version int    `json:"version"`
-	Commit  string `json:"commit"`
-	Beside  string `json:"beside"` // digest of what lies beside the repository, such as tools of the checks
-	Go      string `json:"go"`     // version of the toolchain
+	Version int               `json:"version"`
+	Rows    map[string]string `json:"rows"`   // row to its commit
+	Beside  string            `json:"beside"` // digest of what lies beside the repository, such as tools of the checks
+	Go      string            `json:"go"`     // version of the toolchain
 }
 
 // envelope is a record on disk, with the digest of its bytes: a file that was cut off is no record.
@@ -41,8 +41,9 @@ type UnknownError struct{ Why string }
 
 func (e UnknownError) Error() string { return e.Why }
 
-// Read returns the record in a file, if it is of now: the repository at root holds its commit as an ancestor of HEAD,
-// and the rest equals that of now. Any other error than UnknownError means that git failed.
+// Read returns the record in a file, if it is of now: the repository at root holds its commits as ancestors of HEAD, and
+// the rest equals that of now. Rows whose commit it does not hold are left out; a record of none is unknown. Any other
+// error than UnknownError means that git failed.
 func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	r, err := load(file)
 	if err != nil {
@@ -58,13 +59,41 @@ func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	case r.Beside != now.Beside:
 		return Record{}, UnknownError{"what lies beside the repository has changed since the last green commit"}
 	}
-	if err := git(ctx, root, "cat-file", "-e", r.Commit+"^{commit}"); err != nil {
-		return Record{}, unknownOn(ctx, err, "this repository does not hold the last green commit "+r.Commit)
+	return r, r.forget(ctx, root)
+}
+
+// forget takes out the rows whose commit is no ancestor of HEAD.
+func (r *Record) forget(ctx context.Context, root string) error {
+	var last error = UnknownError{"no green row is remembered"}
+	judged := map[string]error{}
+	for row, commit := range r.Rows {
+		err, known := judged[commit]
+		if !known {
+			err = ancestor(ctx, root, commit)
+			judged[commit] = err
+		}
+		if unknown := (UnknownError{}); err != nil && !errors.As(err, &unknown) {
+			return err
+		}
+		if err != nil {
+			delete(r.Rows, row)
+			last = err
+		}
 	}
-	if err := git(ctx, root, "merge-base", "--is-ancestor", r.Commit, "HEAD"); err != nil {
-		return Record{}, unknownOn(ctx, err, "the last green commit "+r.Commit+" is no ancestor of this one")
+	if len(r.Rows) > 0 {
+		return nil
 	}
-	return r, nil
+	return last
+}
+
+func ancestor(ctx context.Context, root, commit string) error {
+	if err := git(ctx, root, "cat-file", "-e", commit+"^{commit}"); err != nil {
+		return unknownOn(ctx, err, "this repository does not hold the last green commit "+commit)
+	}
+	if err := git(ctx, root, "merge-base", "--is-ancestor", commit, "HEAD"); err != nil {
+		return unknownOn(ctx, err, "the last green commit "+commit+" is no ancestor of this one")
+	}
+	return nil
 }
 
 func load(file string) (Record, error) {
@@ -85,9 +114,14 @@ func load(file string) (Record, error) {
 	}
 	var e envelope
 	var r Record
-	if json.Unmarshal(text, &e) != nil || digest(e.Record) != e.SHA256 || json.Unmarshal(e.Record, &r) != nil ||
-		!isCommit(r.Commit) {
-		return Record{}, UnknownError{fmt.Sprintf("%s is damaged", file)}
+	damaged := UnknownError{fmt.Sprintf("%s is damaged", file)}
+	if json.Unmarshal(text, &e) != nil || digest(e.Record) != e.SHA256 || json.Unmarshal(e.Record, &r) != nil {
+		return Record{}, damaged
+	}
+	for _, commit := range r.Rows {
+		if !isCommit(commit) {
+			return Record{}, damaged
+		}
 	}
 	return r, nil
 }

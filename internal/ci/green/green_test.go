@@ -2,6 +2,7 @@ package green
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,14 +13,28 @@ import (
 func TestARecordIsReadBack(t *testing.T) {
 	root := repository(t)
 	file := filepath.Join(t.TempDir(), "green.json")
-	now := Record{Commit: commit(t, root, "a", "1"), Beside: "b", Go: "go1"}
+	now := Record{Rows: map[string]string{"one": commit(t, root, "a", "1")}, Beside: "b", Go: "go1"}
 	if err := Write(file, now); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, root, "a", "2")
 	got, err := Read(t.Context(), file, root, now)
-	if err != nil || got.Commit != now.Commit {
-		t.Errorf("read %+v, %v, want commit %s", got, err, now.Commit)
+	if err != nil || !maps.Equal(got.Rows, now.Rows) {
+		t.Errorf("read %+v, %v, want %+v", got, err, now)
+	}
+}
+
+func TestARowWhoseCommitIsGoneIsForgotten(t *testing.T) {
+	root := repository(t)
+	file := filepath.Join(t.TempDir(), "green.json")
+	there := commit(t, root, "a", "1")
+	gone := commit(t, root, "a", "2")
+	git1(t, root, "reset", "--hard", "HEAD~1")
+	now := Record{Rows: map[string]string{"one": there, "two": gone, "three": strings.Repeat("a", 40)}}
+	must(t, Write(file, now))
+	got, err := Read(t.Context(), file, root, now)
+	if err != nil || !maps.Equal(got.Rows, map[string]string{"one": there}) {
+		t.Errorf("read %+v, %v, want row one of %s alone", got, err, there)
 	}
 }
 
@@ -51,11 +66,14 @@ func TestARecordThatCannotBeReliedOnIsUnknown(t *testing.T) {
 			must(t, os.WriteFile(file, []byte(`{"record":`+record+`,"sha256":"`+digest([]byte(record))+`"}`), 0o600))
 		}, "is of version 0"},
 		{"its commit is an option of git", func(t *testing.T, file, _ string, now *Record) {
-			must(t, Write(file, Record{Commit: "--upload-pack=x", Beside: now.Beside, Go: now.Go}))
+			must(t, Write(file, one("--upload-pack=x", *now)))
 		}, "is damaged"},
 		{"it is of another repository", func(t *testing.T, file, _ string, now *Record) {
-			must(t, Write(file, Record{Commit: strings.Repeat("a", 40), Beside: now.Beside, Go: now.Go}))
+			must(t, Write(file, one(strings.Repeat("a", 40), *now)))
 		}, "does not hold the last green commit"},
+		{"it is of no row", func(t *testing.T, file, _ string, now *Record) {
+			must(t, Write(file, Record{Beside: now.Beside, Go: now.Go}))
+		}, "no green row is remembered"},
 		{"its commit was taken back", func(t *testing.T, file, root string, _ *Record) {
 			git1(t, root, "reset", "--hard", "HEAD~1")
 		}, "is no ancestor"},
@@ -67,7 +85,7 @@ func TestARecordThatCannotBeReliedOnIsUnknown(t *testing.T) {
 			root := repository(t)
 			commit(t, root, "a", "1")
 			file := filepath.Join(t.TempDir(), "green.json")
-			now := Record{Commit: commit(t, root, "a", "2"), Beside: "b", Go: "go1"}
+			now := one(commit(t, root, "a", "2"), Record{Beside: "b", Go: "go1"})
 			must(t, Write(file, now))
 			tt.spoil(t, file, root, &now)
 			_, err := Read(t.Context(), file, root, now)
@@ -78,14 +96,20 @@ func TestARecordThatCannotBeReliedOnIsUnknown(t *testing.T) {
 	}
 }
 
+// one is a record of a single row.
+func one(commit string, r Record) Record {
+	r.Rows = map[string]string{"one": commit}
+	return r
+}
+
 func TestAFullDiskLeavesTheOldRecord(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "green.json")
-	must(t, Write(file, Record{Commit: strings.Repeat("a", 40)}))
+	must(t, Write(file, one(strings.Repeat("a", 40), Record{})))
 	if err := Write(filepath.Join(dir, "gone", "green.json"), Record{}); err == nil {
 		t.Error("a record was written into no folder")
 	}
-	if got, err := load(file); err != nil || got.Commit != strings.Repeat("a", 40) {
+	if got, err := load(file); err != nil || got.Rows["one"] != strings.Repeat("a", 40) {
 		t.Errorf("the old record reads %+v, %v", got, err)
 	}
 }

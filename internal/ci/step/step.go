@@ -56,6 +56,8 @@ type Runner struct {
 	Logs string           // folder of the logs
 	Now  func() time.Time // the clock
 	Load func() float64   // the load average of the machine
+	// Ended is called with the result of each step, of several at once; nil = nobody asks.
+	Ended func(Result)
 }
 
 // Run runs all steps and returns their results in the order of steps. When ctx ends, what runs is told to end and
@@ -76,6 +78,9 @@ func (r Runner) Run(ctx context.Context, steps []Step) ([]Result, error) {
 		all.Go(func() {
 			defer close(g.ended[s.Name])
 			g.results[i] = g.run(ctx, s)
+			if r.Ended != nil {
+				r.Ended(g.results[i])
+			}
 		})
 	}
 	all.Wait()
