@@ -55,26 +55,29 @@ spec:
   namespace: benchflow
   model: {name: demo/tiny}
   deployment_profile: routed
+  target_clusters: [%s]
   stages: {collect: false}
   load:
     data: {input: 64, output: 8, prefixes: [{weight: 1, count: 12, tokens: 1024}]}
     stages: [{name: load, concurrency: 1, duration: %s}]
 `
 
-// routedBy writes that experiment, with images of the two programs.
-func routedBy(l *lab, duration string) string {
+// routedBy writes that experiment, with images of the two programs, for a target.
+func routedBy(l *lab, target, duration string) string {
 	l.t.Helper()
 	picker, proxy := os.Getenv("BFLOW_E2E_PICKER"), os.Getenv("BFLOW_E2E_PROXY")
 	if picker == "" || proxy == "" {
 		l.t.Skip("BFLOW_E2E_PICKER and BFLOW_E2E_PROXY name no images of an endpoint picker and of Envoy")
 	}
-	return l.write("routed.yaml", fmt.Sprintf(routed, picker, proxy, duration))
+	return l.write("routed.yaml", fmt.Sprintf(routed, picker, proxy, target, duration))
 }
 
-// TestAnEndpointPickerChoosesThePodOfEachRequest: both pods serve, and what begins alike stays on one of them.
+// TestAnEndpointPickerChoosesThePodOfEachRequest on a cluster beside the hub: both pods serve, and what begins alike
+// stays on one of them.
 func TestAnEndpointPickerChoosesThePodOfEachRequest(t *testing.T) {
-	l := newLab(t)
-	run := l.submit(routedBy(l, "10s"), "--follow")[0]
+	l := newLab(t, withWorker)
+	w := l.onWorker()
+	run := l.submit(routedBy(l, workerTarget, "10s"), "--follow")[0]
 	out := filepath.Join(l.dir, "there")
 	l.must("fetch", run, "--out", out)
 	_, rows, err := report.ReadRows(filepath.Join(out, contract.DirMeasurement, "0", contract.FileRequests))
@@ -101,12 +104,13 @@ func TestAnEndpointPickerChoosesThePodOfEachRequest(t *testing.T) {
 		t.Errorf("%d of %d requests went to another pod than the one before with their prefix", moved, len(rows))
 	}
 	l.of(run).nothingLeft(beforeForce)
+	w.of(run).nothingLeftThere(beforeForce)
 }
 
 // TestARunThatLosesItsRouterIsNotGreen, and nothing of it is left.
 func TestARunThatLosesItsRouterIsNotGreen(t *testing.T) {
 	l := newLab(t)
-	run := l.submit(routedBy(l, "40s"))[0]
+	run := l.submit(routedBy(l, contract.TargetLocal, "40s"))[0]
 	during("load-gen-0")(l, run)
 	for _, d := range l.of(run).objects(deployments) {
 		if strings.HasPrefix(d.GetName(), "gaie-") {

@@ -139,7 +139,7 @@ func TestATargetIsRemoved(t *testing.T) {
 
 // spareThere are rights on a target that the log of these tests need not show.
 func spareThere() map[string]string {
-	return map[string]string{
+	all := map[string]string{
 		"devices.bflow.dev": "asked for by the admission policy of devices, where the " +
 			"target is a hub too",
 		"persistentvolumeclaims":                   "claims that an experiment says to make",
@@ -151,6 +151,8 @@ func spareThere() map[string]string {
 		"bflow-agent may delete":                   "what runs leave, which those that end well do not",
 		"bflow-agent may create serviceaccounts/t": "its own next token is asked for after a day",
 	}
+	sparePicker(all)
+	return all
 }
 
 // TestRightsOnATargetAreRightsUsed reads the audit log of the worker after the other tests.
@@ -160,7 +162,7 @@ func TestRightsOnATargetAreRightsUsed(t *testing.T) {
 		t.Skip("BFLOW_E2E_WORKER_AUDIT names no audit log of a worker on which these tests have run")
 	}
 	ours := func(account string) bool {
-		return account == namespace+"/"+contract.AccountRunner ||
+		return account == namespace+"/"+contract.AccountRunner || account == namespace+"/"+contract.AccountPicker ||
 			account == contract.NamespaceSystem+"/"+contract.AccountAgent
 	}
 	log, err := audit.Read(wholeLog(t, path), ours, func(binding string) bool {
