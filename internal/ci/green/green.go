@@ -1,6 +1,6 @@
-// Package green remembers for each row of the checks the last commit at which it passed. It trusts only a record that it can prove to be
-// complete, of this version, of this user and of this repository; otherwise every check runs. It must not know what
-// the checks are.
+// Package green remembers for each row of the checks the last commit at which it passed. It trusts only a record that
+// it can prove to be complete, of this version, of this user and of this repository; otherwise every check runs. It
+// must not know what the checks are.
 package green
 
 import (
@@ -41,9 +41,9 @@ type UnknownError struct{ Why string }
 
 func (e UnknownError) Error() string { return e.Why }
 
-// Read returns the record in a file, if it is of now: the repository at root holds its commits as ancestors of HEAD, and
-// the rest equals that of now. Rows whose commit it does not hold are left out; a record of none is unknown. Any other
-// error than UnknownError means that git failed.
+// Read returns the record in a file, if it is of now: the repository at root holds its commits as ancestors of HEAD,
+// and the rest equals that of now. Rows whose commit it does not hold are left out; a record of none is unknown. Any
+// other error than UnknownError means that git failed.
 func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	r, err := load(file)
 	if err != nil {
