@@ -27,23 +27,20 @@ type memory struct {
 
 // remember begins a memory of the rows that are chosen.
 func remember(ctx context.Context, out io.Writer, p place, now green.Record, c chosen) (*memory, error) {
-	m := &memory{root: p.root, file: p.green, out: out, record: now, proofs: map[string][]string{}}
-	for _, k := range checks(p, c) {
-		if k.Skip != "" {
-			continue
-		}
-		for _, row := range k.proves {
-			m.proofs[row] = append(m.proofs[row], k.Name)
-		}
-	}
+	m := &memory{root: p.root, file: p.green, out: out, record: now, proofs: proofs(c)}
 	if m.record.Rows == nil {
 		m.record.Rows = map[string]string{}
 	}
 	commit, clean, err := green.Head(ctx, p.root)
+	if err != nil {
+		return nil, err
+	}
 	if clean {
 		m.commit = commit
+	} else {
+		fmt.Fprintln(out, "what passes is not remembered: the work tree is no commit")
 	}
-	return m, err
+	return m, nil
 }
 
 // ended notes what a step that has passed proves, if the work tree is still what it was.
@@ -53,17 +50,17 @@ func (m *memory) ended(ctx context.Context, r step.Result) {
 	if r.State != step.Passed || m.commit == "" {
 		return
 	}
-	proved := false
+	var proved []string
 	for row, steps := range m.proofs {
 		if !slices.Contains(steps, r.Name) {
 			continue
 		}
 		m.proofs[row] = slices.DeleteFunc(steps, func(s string) bool { return s == r.Name })
 		if len(m.proofs[row]) == 0 {
-			m.record.Rows[row], proved = m.commit, true
+			proved = append(proved, row)
 		}
 	}
-	if !proved {
+	if len(proved) == 0 {
 		return
 	}
 	commit, clean, err := green.Head(context.WithoutCancel(ctx), m.root)
@@ -71,6 +68,9 @@ func (m *memory) ended(ctx context.Context, r step.Result) {
 		err = errors.New("the work tree has changed meanwhile")
 	}
 	if err == nil {
+		for _, row := range proved {
+			m.record.Rows[row] = m.commit
+		}
 		err = green.Write(m.file, m.record)
 	}
 	if err != nil {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"bflow.dev/bflow/internal/ci/choose"
@@ -62,6 +64,33 @@ func TestARowIsRememberedOnceAllThatProvesItHasPassed(t *testing.T) {
 	}
 	if said.Len() > 0 {
 		t.Errorf("it said %s", said.String())
+	}
+}
+
+func TestWhatPassesInAWorkTreeThatChangesIsNotRemembered(t *testing.T) {
+	p := place{root: repository(t), green: filepath.Join(t.TempDir(), "green.json")}
+	c := chosen{choices: choose.Everything([]choose.Row{{Name: rowSoak, Programs: []string{"p"}},
+		{Name: rowValidity, Programs: []string{"p"}}}, "a row says so")}
+	var said bytes.Buffer
+	memory, err := remember(t.Context(), &said, p, green.Record{}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(p.root, "new")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	memory.ended(t.Context(), step.Result{Name: soak, State: step.Passed})
+	if !strings.Contains(said.String(), "the work tree has changed meanwhile: the next run will not know that soak") {
+		t.Errorf("it said %q", said.String())
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	memory.ended(t.Context(), step.Result{Name: validity, State: step.Passed})
+	got, err := green.Read(t.Context(), p.green, p.root, green.Record{})
+	if err != nil || len(got.Rows) != 1 || got.Rows[rowValidity] == "" {
+		t.Errorf("it remembers %v, %v, want row validity alone", got.Rows, err)
 	}
 }
 

@@ -59,7 +59,8 @@ func Read(ctx context.Context, file, root string, now Record) (Record, error) {
 	case r.Beside != now.Beside:
 		return Record{}, UnknownError{"what lies beside the repository has changed since the last green commit"}
 	}
-	return r, r.forget(ctx, root)
+	err = r.forget(ctx, root)
+	return r, err
 }
 
 // forget takes out the rows whose commit is no ancestor of HEAD.
