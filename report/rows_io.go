@@ -195,6 +195,7 @@ type RowReader struct {
 	Header Header
 	path   string
 	f      *os.File
+	ahead  *readAhead
 	in     *bufio.Reader
 	long   []byte // a line that is longer than the buffer
 	parser rowParser
@@ -211,7 +212,8 @@ func OpenRows(path string) (*RowReader, error) {
 		f.Close()
 		return nil, fmt.Errorf("reading rows %q: %w", path, err)
 	}
-	r := &RowReader{path: path, f: f, in: bufio.NewReaderSize(gz, block)}
+	r := &RowReader{path: path, f: f, ahead: newReadAhead(gz)}
+	r.in = bufio.NewReaderSize(r.ahead, block)
 	line, err := r.line()
 	if err == nil {
 		err = json.Unmarshal(line, &r.Header)
@@ -220,7 +222,7 @@ func OpenRows(path string) (*RowReader, error) {
 		err = fmt.Errorf("schema %q is not %q", r.Header.Schema, RequestsSchema)
 	}
 	if err != nil {
-		f.Close()
+		r.Close()
 		return nil, fmt.Errorf("reading the header of %q: %w", path, err)
 	}
 	return r, nil
@@ -284,7 +286,10 @@ func (r *RowReader) All() iter.Seq2[Row, error] {
 }
 
 // Close closes the file.
-func (r *RowReader) Close() error { return r.f.Close() }
+func (r *RowReader) Close() error {
+	r.ahead.Close()
+	return r.f.Close()
+}
 
 // ReadRows returns header and rows of the file at path, all in memory.
 func ReadRows(path string) (Header, []Row, error) {
