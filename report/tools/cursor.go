@@ -1,6 +1,10 @@
 package tools
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // cursor walks over a text of JSON, which may be wrong or end early: a step that is not there is false, and the cursor
 // stays somewhere in the text.
@@ -13,7 +17,14 @@ type cursor struct {
 const deepestNesting = 10_000
 
 func (c *cursor) space() {
+	const blanks = 0x2020202020202020
 	for c.at < len(c.in) {
+		for len(c.in)-c.at >= 8 && binary.LittleEndian.Uint64(c.in[c.at:]) == blanks { // an indented line
+			c.at += 8
+		}
+		if c.at == len(c.in) {
+			return
+		}
 		switch c.in[c.at] {
 		case ' ', '\n', '\t', '\r':
 			c.at++
@@ -75,7 +86,11 @@ func (c *cursor) text() (raw []byte, plain, ok bool) {
 	}
 	begin := c.at
 	plain, wide := true, false
-	for c.at++; c.at < len(c.in); c.at++ {
+	for c.at++; ; c.at++ {
+		c.plainText()
+		if c.at >= len(c.in) {
+			return nil, false, false
+		}
 		switch b := c.in[c.at]; {
 		case b == '"':
 			c.at++
@@ -92,7 +107,21 @@ func (c *cursor) text() (raw []byte, plain, ok bool) {
 			wide = true
 		}
 	}
-	return nil, false, false
+}
+
+// plainText passes over bytes of a text, eight at a time, as long as nothing among them needs a look.
+func (c *cursor) plainText() {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(c.in)-c.at >= 8 {
+		w := binary.LittleEndian.Uint64(c.in[c.at:])
+		quote, escape := w^ones*'"', w^ones*'\\'
+		// The top bit of each byte that is one of these, and of some behind the first one.
+		if found := ((w - ones*' ') | (quote - ones) | (escape - ones) | w) & tops; found != 0 {
+			c.at += bits.TrailingZeros64(found) / 8
+			return
+		}
+		c.at += 8
+	}
 }
 
 // escape passes over an escape but for its last byte.

@@ -49,17 +49,21 @@ func TestWalksOverATextAgreeWithEncodingJSON(t *testing.T) {
 // element has members of every kind that formats have.
 type element struct {
 	elementIn
-	Flag    bool           `json:"flag"`
-	Whole   int            `json:"whole"`
-	Long    *int64         `json:"long"`
-	Real    float64        `json:"real"`
-	Maybe   Maybe[float64] `json:"maybe"`
-	Text    *string        `json:"text"`
-	Nothing Null           `json:"nothing"`
-	In      *element       `json:"in"`
-	Many    []int          `json:"many"`
-	Any     any            `json:"any"`
-	Free    Free           `json:"free"`
+	Flag    bool             `json:"flag"`
+	Whole   int              `json:"whole"`
+	Long    *int64           `json:"long"`
+	Real    float64          `json:"real"`
+	Maybe   Maybe[float64]   `json:"maybe"`
+	Text    *string          `json:"text"`
+	Nothing Null             `json:"nothing"`
+	In      *element         `json:"in"`
+	Many    []int            `json:"many"`
+	Deeper  [][]*elementIn   `json:"deeper"`
+	Raw     json.RawMessage  `json:"raw"`
+	Bytes   []byte           `json:"bytes"`
+	Named   Members[element] `json:"named"`
+	Any     any              `json:"any"`
+	Free    Free             `json:"free"`
 }
 
 type elementIn struct {
@@ -80,6 +84,11 @@ func elementTexts() []string {
 		`{"\u0069d":"x"}`, `{"id":"\ud800"}`,
 		"{\"id\":\"\xff\"}", `{"hidden":1,"elementIn":{"id":"x"}}`, `{"maybe":"x"}`, ` { "id" : "x" } `,
 		`{"ID":"x","id":"y"}`, `{"ſ":1,"K":2}`,
+		`{"many":[],"deeper":[[{"id":"a"},null],null,[]],"raw": [1, {"a":null}] ,"bytes":"YQ=="}`,
+		`{"many":[1,null],"many":[null,2,null],"many":[],"many":[null]}`, `{"many":[1,"x"]}`, `{"many":{}}`,
+		`{"deeper":[[{"id":"a"}]],"deeper":[[{}]],"raw":1,"raw":null}`,
+		`{"named":{"b":{"raw":1},"a":{},"b":{"id":"x"}},"raw":""}`, `{"named":{}}`, `{"named":null}`, `{"named":[]}`,
+		`{"named":{"a":{"id":1}}}`, `{"named":{"a":{}},"named":{"\u0062":null}}`, `{"named":{"a":{}},"named":null}`,
 	}
 }
 
@@ -104,7 +113,7 @@ func TestElementsAreReadAsEncodingJSONReadsThem(t *testing.T) {
 			read++
 		}
 	}
-	if read < 10 {
+	if read < 20 {
 		t.Errorf("%d texts are not left to encoding/json", read)
 	}
 }

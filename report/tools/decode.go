@@ -33,21 +33,7 @@ func HasMembers(doc Document, names ...string) bool {
 	})
 }
 
-// DecodeElement reads element i of the long list at path into v, as Decode does.
-func DecodeElement(doc *Document, path string, i int, element Element, v any) error {
-	return decode(element, v, func() string {
-		if path == "" {
-			return fmt.Sprintf("%s: [%d]", doc.Path, i)
-		}
-		return fmt.Sprintf("%s: %s[%d]", doc.Path, path, i)
-	})
-}
-
-// DecodeValue reads value i of a document of JSON by lines into v, as Decode does.
-func DecodeValue(doc *Document, i int, value Element, v any) error {
-	return decode(value, v, func() string { return fmt.Sprintf("%s:%d", doc.Path, i+1) })
-}
-
+// decode reads JSON into v; where names its place in an error.
 func decode(data []byte, v any, where func() string) error {
 	err := json.Unmarshal(data, v)
 	var kind *json.UnmarshalTypeError

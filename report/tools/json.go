@@ -128,8 +128,12 @@ func (d *document) value(s *shape, v reflect.Value, level int) error {
 		return d.object(s, v, level)
 	case reflect.Map:
 		return d.members(entries(s.elem, v), level)
+	case reflect.Array:
+		return d.ordered(s.elem, v, level)
 	case reflect.Slice:
 		return d.array(s.elem, elements(v), level)
+	case reflect.Uint8:
+		return d.raw(v.Bytes(), level)
 	case reflect.Func:
 		return d.array(s.elem, v.Interface().(streamed).elements(d.ctx), level)
 	default:
@@ -142,12 +146,53 @@ func (d *document) value(s *shape, v reflect.Value, level int) error {
 }
 
 func (d *document) float(v float64, level int) error {
-	// encoding/json writes others with an exponent, or cannot.
-	if size := math.Abs(v); v != 0 && !(size >= 1e-6 && size < 1e21) {
+	if !hasPlainDigits(v) {
 		return d.encode(v, level)
 	}
 	d.buf = strconv.AppendFloat(d.buf, v, 'f', -1, 64)
 	return nil
+}
+
+// hasPlainDigits says whether encoding/json writes a number without an exponent.
+func hasPlainDigits(v float64) bool {
+	size := math.Abs(v)
+	return v == 0 || size >= 1e-6 && size < 1e21
+}
+
+// AppendNumber appends a number as encoding/json writes it. NaN and infinity are no JSON: what they are appended to
+// cannot be written.
+func AppendNumber(b []byte, v float64) []byte {
+	if hasPlainDigits(v) {
+		return strconv.AppendFloat(b, v, 'f', -1, 64)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	return append(b, text...)
+}
+
+// raw writes JSON that is there already.
+func (d *document) raw(text []byte, level int) error {
+	if !d.isWritten(text) {
+		return d.encode(json.RawMessage(text), level)
+	}
+	d.buf = append(d.buf, text...)
+	return nil
+}
+
+// isWritten says whether a text is JSON as encoding/json would write it here: without spaces between what it holds, and
+// a number, a text or a word where there are lines.
+func (d *document) isWritten(text []byte) bool {
+	if len(text) == 0 || bytes.ContainsAny(text, " \n\t\r") {
+		return false
+	}
+	if open := text[0] == '{' || text[0] == '['; open && d.indented && len(text) > 2 {
+		return false
+	}
+	c := cursor{in: text}
+	_, ok := c.skip(0)
+	return ok && c.isAtEnd()
 }
 
 func (d *document) string(text string, level int) error {
@@ -253,17 +298,36 @@ type namedValue struct {
 func (d *document) members(all []namedValue, level int) error {
 	d.buf = append(d.buf, '{')
 	for i, m := range all {
-		d.next(i, level+1)
-		if err := d.string(m.name, level+1); err != nil {
-			return err
-		}
-		d.colon()
-		if err := d.value(m.shape, m.value, level+1); err != nil {
+		if err := d.member(i, m, level); err != nil {
 			return err
 		}
 	}
 	d.end('}', len(all), level)
 	return nil
+}
+
+// ordered writes Members.
+func (d *document) ordered(elem *shape, v reflect.Value, level int) error {
+	d.buf = append(d.buf, '{')
+	for i := range v.Len() {
+		member := v.Index(i)
+		m := namedValue{member.Field(memberName).String(), elem, member.Field(memberValue)}
+		if err := d.member(i, m, level); err != nil {
+			return err
+		}
+	}
+	d.end('}', v.Len(), level)
+	return nil
+}
+
+// member writes a member that is no field, the i-th of its object.
+func (d *document) member(i int, m namedValue, level int) error {
+	d.next(i, level+1)
+	if err := d.string(m.name, level+1); err != nil {
+		return err
+	}
+	d.colon()
+	return d.value(m.shape, m.value, level+1)
 }
 
 func (d *document) array(elem *shape, elements iter.Seq2[reflect.Value, error], level int) error {

@@ -25,6 +25,12 @@ func TestADocumentIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	doc := map[string]any{"empty": map[string]any{}, "none": []map[string]any{}, "absent": map[string]any(nil),
 		"missing":   []map[string]any(nil),
 		"é \"key\"": map[string]any{"deeper": []map[string]any{{"x": []int{1, 2}}, {}}}, "struct": struct{ B, A *int }{}}
+	for i, text := range []string{"1", `"a<b>\u2028"`, "[]", "{}", "[1,2]", `{"b":[1, {}], "a":null}`, "null", " 1 ",
+		"-0"} {
+		doc["raw "+string(rune('a'+i))] = json.RawMessage(text)
+	}
+	doc["raw"], doc["ordered"] = json.RawMessage(nil), map[string]any{"b": Members[any](nil), "c": Members[any]{},
+		"a": Members[any]{{"z", 1}, {"y\"", []Members[json.RawMessage]{{{"w", json.RawMessage("[1]")}}}}}}
 	for i, v := range scalars {
 		doc[string(rune('a'+i))] = v
 	}
@@ -49,6 +55,24 @@ func TestADocumentIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	if err := JSONLines("doc.jsonl", StreamOf([]looseDoc{streamed})).Write(t.Context(), &got); err != nil ||
 		got.String() != want.String() {
 		t.Errorf("%v:\n%s\nwant\n%s", err, got.String(), want.String())
+	}
+}
+
+func TestJSONThatIsNoneIsAnError(t *testing.T) {
+	for _, text := range []string{"", "[1", "1 2", "NaN", "{1}", "'x'"} {
+		if err := JSON("doc.json", json.RawMessage(text)).Write(t.Context(), &bytes.Buffer{}); err == nil {
+			t.Errorf("%q is written", text)
+		}
+	}
+}
+
+func TestOfTwoMembersOfANameTheLastCounts(t *testing.T) {
+	m := Members[int]{{"a", 1}, {"b", 2}, {"a", 3}}
+	if v, ok := m.Get("a"); !ok || v != 3 {
+		t.Errorf("%d, %v", v, ok)
+	}
+	if v, ok := m.Get("c"); ok || v != 0 {
+		t.Errorf("%d, %v", v, ok)
 	}
 }
 

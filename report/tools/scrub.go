@@ -15,15 +15,23 @@ import (
 type scrubber struct {
 	cursor
 	memo  credential.Memo
-	keys  map[string]member // as they are spelt, with quotes
-	depth int               // of JSON within texts
+	keys  map[string]*member // as they are spelt, with quotes
+	depth int                // of JSON within texts
 	edits []edit
+	// The keys of this walk, and those of the one before, at a place in which the next one is expected: elements of a
+	// list mostly have the same.
+	order, expected []*member
+	next            int
 }
 
-func newScrubber() *scrubber { return &scrubber{keys: map[string]member{}} }
+func newScrubber() *scrubber { return &scrubber{keys: map[string]*member{}} }
+
+// longestOrder bounds how many keys of a walk are remembered.
+const longestOrder = 1 << 10
 
 // member is what is known of a name.
 type member struct {
+	spelt  string // with quotes
 	secret bool
 	counts bool   // its number is one of tokens
 	names  bool   // its value may name a variable, whose value stands beside it
@@ -65,6 +73,7 @@ func (s *scrubber) countHidden() (n int) {
 func (s *scrubber) walk(data []byte, depth int) (end int, ok bool) {
 	s.in, s.at = data, 0
 	s.depth, s.edits = depth, s.edits[:0]
+	s.order, s.expected, s.next = s.expected[:0], s.order, 0
 	_, ok = s.value(0)
 	slices.SortFunc(s.edits, func(a, b edit) int { return a.from - b.from })
 	return s.at, ok
@@ -137,16 +146,14 @@ func (s *scrubber) object(level int) bool {
 
 type span struct{ from, to int }
 
-func (s *scrubber) key() (member, bool) {
+func (s *scrubber) key() (*member, bool) {
 	raw, _, ok := s.text()
 	if !ok {
-		return member{}, false
+		return nil, false
 	}
-	m, known := s.keys[string(raw)]
-	if !known {
-		if m = s.member(decoded(raw)); len(s.keys) < 1<<12 {
-			s.keys[string(raw)] = m
-		}
+	m := s.known(raw)
+	if len(s.order) < longestOrder {
+		s.order = append(s.order, m)
 	}
 	if m.shown != "" {
 		s.edits = append(s.edits, edit{from: s.at - len(raw), to: s.at, text: encoded(m.shown)})
@@ -154,8 +161,26 @@ func (s *scrubber) key() (member, bool) {
 	return m, true
 }
 
-func (s *scrubber) member(name string) member {
-	m := member{secret: secretName(name)}
+// known returns what is known of a name that is spelt so.
+func (s *scrubber) known(raw []byte) *member {
+	for skipped := range 3 { // some may be absent this time
+		if at := s.next + skipped; at < len(s.expected) && s.expected[at].spelt == string(raw) {
+			s.next = at + 1
+			return s.expected[at]
+		}
+	}
+	m := s.keys[string(raw)]
+	if m == nil {
+		m = s.member(string(raw), decoded(raw))
+		if len(s.keys) < 1<<12 {
+			s.keys[m.spelt] = m
+		}
+	}
+	return m
+}
+
+func (s *scrubber) member(spelt, name string) *member {
+	m := &member{spelt: spelt, secret: secretName(name)}
 	lower := strings.ToLower(name)
 	m.counts = strings.HasSuffix(lower, "token")
 	m.names, m.value = lower == "name" || lower == "key", lower == "value"

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -17,6 +18,7 @@ import (
 type spill struct {
 	source *source // nil = everything is kept
 	f      *os.File
+	mu     sync.Mutex // of out where several read
 	out    *bufio.Writer
 	size   int64
 	buf    []byte // scratch of who adds
@@ -75,7 +77,7 @@ func (s *spill) write(first uint64, before []byte, second uint64, element []byte
 // ends the walk; it comes without an element.
 func (s *spill) each(l *list) iter.Seq2[[2][]byte, error] {
 	return func(yield func([2][]byte, error) bool) {
-		err := s.out.Flush()
+		err := s.flush()
 		r := spillReader{source: s.source,
 			in: bufio.NewReaderSize(io.NewSectionReader(s.f, l.start, l.end-l.start), 256<<10)}
 		for i := 0; i < l.n && err == nil; i++ {
@@ -96,12 +98,24 @@ func (s *spill) each(l *list) iter.Seq2[[2][]byte, error] {
 	}
 }
 
+// flush brings what was added to the file.
+func (s *spill) flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Flush()
+}
+
 // spillReader reads the elements of a list.
 type spillReader struct {
 	in     *bufio.Reader
 	source *source
 	bufs   [2][]byte
+	window []byte // of the source, which elements mostly follow each other in
+	begin  int64  // of the window
 }
+
+// windowSize is how much is read of a source at a time.
+const windowSize = 256 << 10
 
 func (r *spillReader) next() (parts [2][]byte, err error) {
 	first, err := binary.ReadUvarint(r.in)
@@ -138,10 +152,25 @@ func (r *spillReader) readSource(before int) (parts [2][]byte, err error) {
 		return parts, err
 	}
 	n := before + int(length)
-	both := slices.Grow(r.bufs[0][:0], n)[:n]
-	r.bufs[0] = both
-	_, err = r.source.f.ReadAt(both, r.source.skipped+int64(at)-int64(before))
-	return [2][]byte{both[:before], both[before:]}, err
+	from := r.source.skipped + int64(at) - int64(before)
+	if from < r.begin || from+int64(n) > r.begin+int64(len(r.window)) {
+		if err := r.move(from, n); err != nil {
+			return parts, err
+		}
+	}
+	both := r.window[from-r.begin:][:n]
+	return [2][]byte{both[:before], both[before:]}, nil
+}
+
+// move puts the window at a byte of the source, with at least n from there.
+func (r *spillReader) move(from int64, n int) error {
+	r.window = slices.Grow(r.window[:0], max(n, windowSize))[:max(n, windowSize)]
+	got, err := r.source.f.ReadAt(r.window, from)
+	r.window, r.begin = r.window[:got], from
+	if got >= n {
+		return nil
+	}
+	return err
 }
 
 // source is the file of a document. It is open until the document is forgotten.

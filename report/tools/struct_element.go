@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -14,13 +15,18 @@ type elementReader struct {
 	cursor
 	top     *target
 	targets map[reflect.Type]*target
+	texts   [64]string // that were read, each at a place that follows from it: many are of few kinds
+	room    []byte     // for JSON that is kept as it is
 }
 
 // target is what a value is read into.
 type target struct {
-	kind   reflect.Kind // Int for all whole numbers with a sign; Invalid = encoding/json reads it
-	isNull bool         // nothing is kept of it
-	elem   *target      // of a pointer
+	// Int for all whole numbers with a sign, Array for Members, Uint8 for JSON that is kept as it is; Invalid =
+	// encoding/json reads it
+	kind   reflect.Kind
+	isNull bool    // nothing is kept of it
+	elem   *target // of a pointer, a list or Members
+	usual  int     // elements of a list or Members
 	fields []targetField
 	others map[string]bool // names of members without a field, as they are spelt
 }
@@ -44,7 +50,14 @@ func (r *elementReader) target(t reflect.Type) *target {
 	}
 	out = &target{isNull: t == reflect.TypeFor[Null]()}
 	r.targets[t] = out // a type may hold itself
-	if readsItself(t) {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		out.kind = reflect.Uint8
+		return out
+	case t.Implements(reflect.TypeFor[ordered]()):
+		out.kind, out.elem = reflect.Array, r.target(t.Elem().Field(memberValue).Type)
+		return out
+	case readsItself(t):
 		return out
 	}
 	switch kind := t.Kind(); kind {
@@ -54,6 +67,10 @@ func (r *elementReader) target(t reflect.Type) *target {
 		out.kind = reflect.Int
 	case reflect.Pointer:
 		out.kind, out.elem = kind, r.target(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 { // bytes are a text in base64
+			out.kind, out.elem = kind, r.target(t.Elem())
+		}
 	case reflect.Struct:
 		var l layout
 		if l.add(t, nil); l.odd {
@@ -88,8 +105,12 @@ func (r *elementReader) value(to *target, v reflect.Value, level int) bool {
 	case to.kind == reflect.Invalid:
 		raw, ok := r.skip(level)
 		return ok && json.Unmarshal(raw, v.Addr().Interface()) == nil
+	case to.kind == reflect.Uint8:
+		raw, ok := r.skip(level)
+		v.SetBytes(r.kept(raw))
+		return ok
 	case r.peek() == 'n':
-		if to.kind == reflect.Pointer {
+		if to.kind == reflect.Pointer || to.kind == reflect.Slice || to.kind == reflect.Array {
 			v.SetZero()
 		}
 		raw, ok := r.scalar()
@@ -103,9 +124,18 @@ func (r *elementReader) value(to *target, v reflect.Value, level int) bool {
 		return r.value(to.elem, v.Elem(), level)
 	case reflect.Struct:
 		return r.object(to, v, level)
+	case reflect.Array:
+		return r.members(to, v, level)
+	case reflect.Slice:
+		return r.list(to, v, level)
 	case reflect.String:
 		return r.string(v)
 	}
+	return r.plain(to, v)
+}
+
+// plain reads a number, true or false.
+func (r *elementReader) plain(to *target, v reflect.Value) bool {
 	raw, ok := r.scalar()
 	if !ok {
 		return false
@@ -127,12 +157,88 @@ func (r *elementReader) value(to *target, v reflect.Value, level int) bool {
 func (r *elementReader) string(v reflect.Value) bool {
 	raw, plain, ok := r.text()
 	if plain {
-		v.SetString(string(raw[1 : len(raw)-1]))
+		v.SetString(r.textOf(raw[1 : len(raw)-1]))
 		return ok
 	}
 	var text string
 	ok = ok && json.Unmarshal(raw, &text) == nil
 	v.SetString(text)
+	return ok
+}
+
+// textOf returns a text, where it can one that was made before.
+func (r *elementReader) textOf(raw []byte) string {
+	n := len(raw)
+	if n == 0 || n > 32 {
+		return string(raw)
+	}
+	place := &r.texts[(n+int(raw[0])+7*int(raw[n-1]))%len(r.texts)]
+	if *place != string(raw) {
+		*place = string(raw)
+	}
+	return *place
+}
+
+// roomForRaw is what is made at a time for many small pieces of JSON.
+const roomForRaw = 16 << 10
+
+// kept returns a copy.
+func (r *elementReader) kept(raw []byte) []byte {
+	if len(raw) > roomForRaw/16 {
+		return bytes.Clone(raw)
+	}
+	if len(raw) > cap(r.room)-len(r.room) {
+		r.room = make([]byte, 0, roomForRaw)
+	}
+	from := len(r.room)
+	r.room = append(r.room, raw...)
+	return r.room[from:len(r.room):len(r.room)]
+}
+
+// usualMost bounds the room that is made for a list before its end is known.
+const usualMost = 64
+
+// grow makes room in a list for an element more.
+func (to *target) grow(v reflect.Value) {
+	if n := v.Cap(); n == 0 {
+		v.Grow(max(1, to.usual))
+	} else if n == v.Len() {
+		v.Grow(1)
+	}
+}
+
+// list reads a list. encoding/json keeps what a second list of one name does not write over, and so does this.
+func (r *elementReader) list(to *target, v reflect.Value, level int) bool {
+	n := 0
+	ok := r.each("[]", level, func() bool {
+		if n++; n > v.Len() {
+			to.grow(v)
+			v.SetLen(n)
+		}
+		return r.value(to.elem, v.Index(n-1), level+1)
+	})
+	if v.SetLen(n); n == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	}
+	to.usual = min(n, usualMost)
+	return ok
+}
+
+// members reads an object of Members.
+func (r *elementReader) members(to *target, v reflect.Value, level int) bool {
+	n := v.Len() // a second object of one name adds to the first
+	ok := r.each("{}", level, func() bool {
+		to.grow(v)
+		n++
+		v.SetLen(n)
+		member := v.Index(n - 1)
+		return r.string(member.Field(memberName)) && r.take(':') &&
+			r.value(to.elem, member.Field(memberValue), level+1)
+	})
+	if n == 0 {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	}
+	to.usual = min(n, usualMost)
 	return ok
 }
 
@@ -153,7 +259,7 @@ func (r *elementReader) object(to *target, v reflect.Value, level int) bool {
 		}
 		next = i + 1
 		f := &to.fields[i]
-		return r.value(f.target, v.FieldByIndex(f.index), level+1)
+		return r.value(f.target, fieldAt(v, f.index), level+1)
 	})
 }
 

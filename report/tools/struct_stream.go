@@ -75,27 +75,6 @@ func StreamOf[T any](elements []T) Stream[T] {
 	}
 }
 
-// Elements returns the elements of the long list at path of a document, each decoded as Decode does.
-func Elements[T any](doc *Document, path string) Stream[T] {
-	return func(ctx context.Context) iter.Seq2[T, error] {
-		return func(yield func(T, error) bool) {
-			var v T
-			i, read, into := 0, newElementReader(reflect.TypeFor[T]()), reflect.ValueOf(&v).Elem()
-			for element, err := range doc.Each(ctx, path) {
-				into.SetZero()
-				if err == nil && !read.read(element, into) {
-					into.SetZero()
-					err = DecodeElement(doc, path, i, element, &v)
-				}
-				if !yield(v, err) || err != nil {
-					return
-				}
-				i++
-			}
-		}
-	}
-}
-
 // StreamRequests returns a stream with what as makes of each request, read from disk while it is written.
 func StreamRequests[T any](of *Requests, as func(r *report.Row) T) Stream[T] {
 	return func(ctx context.Context) iter.Seq2[T, error] {

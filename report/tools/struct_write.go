@@ -19,10 +19,11 @@ type shapes map[reflect.Type]*shape
 
 // shape is how values of a type are written.
 type shape struct {
-	// Int for all whole numbers with a sign, Slice for arrays, Func for Streams; Invalid = encoding/json does
+	// Int for all whole numbers with a sign, Slice for arrays, Array for Members, Func for Streams, Uint8 for JSON that
+	// is there already; Invalid = encoding/json does
 	kind     reflect.Kind
 	nullable bool
-	elem     *shape // of pointers, lists and maps
+	elem     *shape // of pointers, lists, maps and Members
 	layout          // of structs
 }
 
@@ -58,6 +59,12 @@ func (s shapes) fill(out *shape, t reflect.Type) {
 	case t.Implements(reflect.TypeFor[streamed]()):
 		out.kind, out.nullable = kind, true
 		out.elem = s.of(reflect.Zero(t).Interface().(streamed).element())
+		return
+	case t.Implements(reflect.TypeFor[ordered]()):
+		out.kind, out.nullable, out.elem = reflect.Array, true, s.of(t.Elem().Field(memberValue).Type)
+		return
+	case t == reflect.TypeFor[json.RawMessage]():
+		out.kind, out.nullable = reflect.Uint8, true
 		return
 	case writesItself(t):
 		return
@@ -128,11 +135,14 @@ func (l *layout) field(t reflect.Type, name string, index []int, options []strin
 }
 
 // of returns the field of a struct.
-func (f *structField) of(v reflect.Value) reflect.Value {
-	if len(f.index) == 1 {
-		return v.Field(f.index[0])
+func (f *structField) of(v reflect.Value) reflect.Value { return fieldAt(v, f.index) }
+
+// fieldAt is v.FieldByIndex, faster for a field that is embedded in no other.
+func fieldAt(v reflect.Value, index []int) reflect.Value {
+	if len(index) == 1 {
+		return v.Field(index[0])
 	}
-	return v.FieldByIndex(f.index)
+	return v.FieldByIndex(index)
 }
 
 // isOmitted says whether a field is left out for what it holds.

@@ -143,9 +143,9 @@ type result struct {
 
 // line is one request. Its stamps are wall time in ns.
 type line struct {
-	Error    *rowError         `json:"error,omitempty" need:"yes"`
-	Metadata metadata          `json:"metadata"`
-	Metrics  map[string]metric `json:"metrics" need:"yes"`
+	Error    *rowError             `json:"error,omitempty" need:"yes"`
+	Metadata metadata              `json:"metadata"`
+	Metrics  tools.Members[metric] `json:"metrics" need:"yes"` // sorted by their names
 }
 
 type rowError struct {

@@ -12,12 +12,9 @@ import (
 
 // number is a metric of the request, times in ms.
 func (l *line) number(name string) (float64, bool) {
-	m, ok := l.Metrics[name]
-	var v *float64
-	if !ok || json.Unmarshal(m.Value, &v) != nil || v == nil || math.IsNaN(*v) {
-		return 0, false
-	}
-	return *v * toMS(m.Unit), true
+	m, _ := l.Metrics.Get(name)
+	v, ok := tools.NumberOf(m.Value)
+	return v * toMS(m.Unit), ok
 }
 
 func (l *line) count(name string) *int {
@@ -113,13 +110,8 @@ func (t *totals) count(s *tools.ImportedStage) {
 // lines yields the requests that count.
 func lines(ctx context.Context, doc *tools.Document) iter.Seq2[*line, error] {
 	return func(yield func(*line, error) bool) {
-		i := 0
-		for value, err := range doc.Values(ctx) {
-			var l line
-			if err == nil {
-				err = tools.DecodeValue(doc, i, value, &l)
-			}
-			if i++; err == nil && (l.Metadata.Phase == "warmup" || l.Metadata.Start == nil) {
+		for l, err := range tools.Values[line](doc)(ctx) {
+			if err == nil && (l.Metadata.Phase == "warmup" || l.Metadata.Start == nil) {
 				continue
 			}
 			if !yield(&l, err) || err != nil {
@@ -197,7 +189,7 @@ func (l *line) answer(row *report.Row) []float64 {
 		row.TEnd = nil
 	}
 	var gaps []float64
-	if m, ok := l.Metrics["inter_chunk_latency"]; ok && json.Unmarshal(m.Value, &gaps) == nil && len(gaps) > 0 {
+	if m, ok := l.Metrics.Get("inter_chunk_latency"); ok && json.Unmarshal(m.Value, &gaps) == nil && len(gaps) > 0 {
 		factor := toMS(m.Unit)
 		for i := range gaps {
 			gaps[i] *= factor

@@ -28,18 +28,7 @@ func summaryAgain(t *testing.T, path string) (written, original []byte) {
 func linesAgain(t *testing.T, path string) (written, original []byte) {
 	t.Helper()
 	doc, original := structtest.Document(t, path, nil)
-	var all []*line
-	for value, err := range doc.Values(t.Context()) {
-		var l line
-		if err == nil {
-			err = tools.DecodeValue(doc, len(all), value, &l)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, &l)
-	}
-	return structtest.Written(t, tools.JSONLines("", tools.StreamOf(all))), original
+	return structtest.Written(t, tools.JSONLines("", tools.Values[line](doc))), original
 }
 
 func TestARecordedSummaryIsWrittenAsItWasRead(t *testing.T) {

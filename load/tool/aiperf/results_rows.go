@@ -3,9 +3,10 @@ package aiperf
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
@@ -43,28 +44,32 @@ type lineWriter struct {
 	values  []byte                                  // of the metrics of the line
 }
 
-// numbered is a metric with the number that rows have of it.
+// numbered is a metric with the number that rows have of it; without one it is the gaps between events.
 type numbered struct {
 	tag
 	number tools.Number
 }
 
 func newLineWriter(anchor int64) *lineWriter {
-	w := &lineWriter{anchor: anchor, line: line{Metrics: map[string]metric{}}}
+	w := &lineWriter{anchor: anchor, line: line{Metrics: tools.Members[metric]{}}}
 	all := numbers()
-	for _, t := range tags() {
-		if n := all[t.metric]; n != nil {
-			w.metrics = append(w.metrics, numbered{t, n})
+	all["second"] = func(r *report.Row) (float64, bool) {
+		if len(r.Gaps) == 0 {
+			return 0, false
 		}
+		return float64(r.Gaps[0]) / 1e3, true
 	}
+	for _, t := range append(tags(), tag{name: "time_to_second_token", unit: "ms", metric: "second"}) {
+		w.metrics = append(w.metrics, numbered{t, all[t.metric]})
+	}
+	slices.SortFunc(w.metrics, func(a, b numbered) int { return strings.Compare(a.name, b.name) })
 	return w
 }
 
 // lineOf is the line of a row, the n-th of its stage.
 func (w *lineWriter) lineOf(n int, r *report.Row) *line {
 	w.line.Metadata, w.line.Error = w.metadata(n, r), nil
-	clear(w.line.Metrics)
-	w.values = w.values[:0]
+	w.line.Metrics, w.values = w.line.Metrics[:0], w.values[:0]
 	if r.Status == report.StatusOK {
 		w.setMetrics(r)
 		return &w.line
@@ -103,40 +108,38 @@ func (w *lineWriter) metadata(n int, r *report.Row) metadata {
 
 func (w *lineWriter) setMetrics(r *report.Row) {
 	for _, m := range w.metrics {
-		if v, ok := m.number(r); ok {
+		if m.number == nil {
+			w.setGaps(m.tag, tools.GapsMS(r))
+		} else if v, ok := m.number(r); ok {
 			w.setMetric(m.name, m.unit, v)
 		}
-	}
-	if gaps := tools.GapsMS(r); gaps != nil {
-		w.setMetric("time_to_second_token", "ms", gaps[0])
-		w.setList("inter_chunk_latency", "ms", gaps)
 	}
 }
 
 func (w *lineWriter) setMetric(name, unit string, v float64) {
 	from := len(w.values)
-	w.values = appendNumber(w.values, v)
-	w.line.Metrics[name] = metric{Unit: unit, Value: w.values[from:]}
+	w.values = tools.AppendNumber(w.values, v)
+	w.add(name, unit, from)
 }
 
-func (w *lineWriter) setList(name, unit string, list []float64) {
+func (w *lineWriter) setGaps(t tag, gaps []float64) {
+	if gaps == nil {
+		return
+	}
 	from := len(w.values)
 	separator := byte('[')
-	for _, v := range list {
-		w.values = appendNumber(append(w.values, separator), v)
+	for _, v := range gaps {
+		w.values = tools.AppendNumber(append(w.values, separator), v)
 		separator = ','
 	}
 	w.values = append(w.values, ']')
-	w.line.Metrics[name] = metric{Unit: unit, Value: w.values[from:]}
+	w.add(t.name, t.unit, from)
 }
 
-// appendNumber appends a number as encoding/json writes it. NaN and infinity are no JSON: the line cannot be written.
-func appendNumber(b []byte, v float64) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return strconv.AppendFloat(b, v, 'g', -1, 64)
-	}
-	return append(b, text...)
+// add adds a metric whose value begins at a byte of the values.
+func (w *lineWriter) add(name, unit string, from int) {
+	w.line.Metrics = append(w.line.Metrics,
+		tools.Member[metric]{Name: name, Value: metric{Unit: unit, Value: w.values[from:]}})
 }
 
 func failureOf(r *report.Row) rowError {

@@ -106,11 +106,7 @@ func (l *placed) place(stages []tools.ImportedStage, before int) {
 func (l *placed) all(ctx context.Context) iter.Seq2[int, *request] {
 	return func(yield func(int, *request) bool) {
 		i := 0
-		for element, err := range l.doc.Each(ctx, "") {
-			var r request
-			if err == nil {
-				err = tools.DecodeElement(l.doc, "", i, element, &r)
-			}
+		for r, err := range tools.Elements[request](l.doc, "")(ctx) {
 			if l.err = err; err != nil || !yield(i, &r) {
 				return
 			}
