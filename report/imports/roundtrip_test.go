@@ -24,7 +24,7 @@ func native(t *testing.T) export.Run {
 }
 
 // exported writes a run in a format and returns the folder.
-func exported(t *testing.T, run export.Run, format string) string {
+func exported(t testing.TB, run export.Run, format string) string {
 	t.Helper()
 	e, err := export.New(format)
 	check(t, err)

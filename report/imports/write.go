@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"bflow.dev/bflow/internal/durable"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
@@ -22,7 +24,7 @@ import (
 // Report and page are made from it as from any other; kept are the source files in it, with their sums. A run that
 // fails or whose ctx ends is a part: who called removes it.
 func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []tools.Document) (
-	kept []checksums.File, err error) {
+	kept []checksums.File, _ error) {
 	plan, err := Plan(name, in)
 	if err != nil {
 		return nil, err
@@ -33,9 +35,6 @@ func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []
 	if err := os.Mkdir(runDir, 0o755); err != nil { // not MkdirAll: it must be new
 		return nil, fmt.Errorf("making the run directory: %w; choose another name with --name", err)
 	}
-	if kept, err = keep(ctx, runDir, in, docs); err != nil {
-		return nil, err
-	}
 	data, err := runplan.Marshal(plan)
 	if err != nil {
 		return nil, err
@@ -43,8 +42,19 @@ func Write(ctx context.Context, runDir, name string, in *tools.Imported, docs []
 	if err := durable.WriteFile(filepath.Join(runDir, contract.FilePlan), data); err != nil {
 		return nil, fmt.Errorf("writing the plan: %w", err)
 	}
-	return kept, WriteMeasurement(ctx, report.MeasurementDir(runDir, 0),
-		report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
+	names := copyNames(in, docs)
+	// The copy is mostly waited for, and the measurement computed.
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		kept, err = keep(ctx, runDir, names, docs)
+		return err
+	})
+	both.Go(func() error {
+		return WriteMeasurement(ctx, report.MeasurementDir(runDir, 0),
+			report.Header{PlanHash: plan.Hash, Run: filepath.Base(runDir), Attempt: 1}, in)
+	})
+	err = both.Wait()
+	return kept, err
 }
 
 // Plan is what is known of the plan of an imported run: the server, the tool and its stages.
@@ -77,26 +87,37 @@ func withoutUser(raw string) string {
 	return u.String()
 }
 
-// keep copies the files, which hold no secrets; two of one name are numbered.
-func keep(ctx context.Context, runDir string, in *tools.Imported, docs []tools.Document) (
-	kept []checksums.File, err error) {
-	if err := durable.MkdirAll(filepath.Join(runDir, contract.DirSource)); err != nil {
-		return nil, fmt.Errorf("keeping the source: %w", err)
-	}
+// copyNames are the names of the copies of the files, "" for one that is not kept. It notes what they do not hold.
+func copyNames(in *tools.Imported, docs []tools.Document) []string {
+	names := make([]string, len(docs))
 	for i := range docs {
-		doc := &docs[i]
-		name := filepath.Base(doc.Path)
+		name := filepath.Base(docs[i].Path)
 		if slices.ContainsFunc(docs[:i], func(d tools.Document) bool { return filepath.Base(d.Path) == name }) {
 			name = fmt.Sprintf("%d-%s", i, name)
 		}
 		switch {
-		case doc.Broken != nil:
+		case docs[i].Broken != nil:
 			in.Note("%s: it cannot be read, so that no copy is kept: it may hold secrets", name)
 			continue
-		case doc.Hidden > 0:
-			in.Note("%s: %d values or comments that may be secret were taken out of the copy that is kept", name, doc.Hidden)
+		case docs[i].Hidden > 0:
+			in.Note("%s: %d values or comments that may be secret were taken out of the copy that is kept", name, docs[i].Hidden)
 		}
-		one, err := keepOne(ctx, runDir, contract.DirSource+"/"+name, doc)
+		names[i] = name
+	}
+	return names
+}
+
+// keep copies the files that have a name, without secrets.
+func keep(ctx context.Context, runDir string, names []string, docs []tools.Document) (
+	kept []checksums.File, err error) {
+	if err := durable.MkdirAll(filepath.Join(runDir, contract.DirSource)); err != nil {
+		return nil, fmt.Errorf("keeping the source: %w", err)
+	}
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		one, err := keepOne(ctx, runDir, contract.DirSource+"/"+name, &docs[i])
 		if err != nil {
 			return nil, fmt.Errorf("keeping the source: %w", err)
 		}
