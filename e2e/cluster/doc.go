@@ -22,6 +22,7 @@
 //	BFLOW_E2E_SECOND_AUDIT       audit log of its API server
 //	BFLOW_E2E_PICKER             image of an endpoint picker of the Gateway API Inference Extension v1.5.0 that
 //	                             starts without a pool (internal/tools/epp)
+//	BFLOW_E2E_LLMD_SIM           image of llm-d-inference-sim v0.10.2 (internal/tools/llmdsim)
 //	BFLOW_E2E_PROXY              image of Envoy
 //	BFLOW_E2E_BESIDE           how many runs the tests that share a hub may have at the same time
 //	E2E_FAULT_CMD              program that injects faults into the cluster FAULT_CLUSTER: "restart COMPONENT",

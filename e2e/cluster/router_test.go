@@ -18,7 +18,7 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// routed is llm-d without a gateway: two engines behind an endpoint picker and its proxy. The picker is that of the
+// routed is llm-d without a gateway: two model servers behind an endpoint picker and its proxy. The picker is that of the
 // Gateway API Inference Extension, whose configuration has another version, and not the plugins that llm-d adds.
 const routed = `
 apiVersion: bflow.dev/v1alpha1
@@ -32,7 +32,7 @@ spec:
   scheduler_image: %s
   proxy_image: %s
   runtime: {replicas: 2}
-  engine: {kind: sim, sim: {ttft: 20ms, itl: 2ms, prefix_cache: true}}
+  engine: %s
   options:
     epp_config: |
       apiVersion: inference.networking.x-k8s.io/v1alpha1
@@ -62,22 +62,31 @@ spec:
     stages: [{name: load, concurrency: 1, duration: %s}]
 `
 
-// routedBy writes that experiment, with images of the two programs, for a target.
-func routedBy(l *lab, target, duration string) string {
+// simulated is the engine of bflow.
+const simulated = "{kind: sim, sim: {ttft: 20ms, itl: 2ms, prefix_cache: true}}"
+
+// routedBy writes that experiment, with images of the two programs, with an engine and for a target.
+func routedBy(l *lab, engine, target, duration string) string {
 	l.t.Helper()
 	picker, proxy := os.Getenv("BFLOW_E2E_PICKER"), os.Getenv("BFLOW_E2E_PROXY")
 	if picker == "" || proxy == "" {
 		l.t.Skip("BFLOW_E2E_PICKER and BFLOW_E2E_PROXY name no images of an endpoint picker and of Envoy")
 	}
-	return l.write("routed.yaml", fmt.Sprintf(routed, picker, proxy, target, duration))
+	return l.write("routed.yaml", fmt.Sprintf(routed, picker, proxy, engine, target, duration))
 }
 
 // TestAnEndpointPickerChoosesThePodOfEachRequest on a cluster beside the hub: both pods serve, and what begins alike
 // stays on one of them.
 func TestAnEndpointPickerChoosesThePodOfEachRequest(t *testing.T) {
 	l := newLab(t, withWorker)
+	simulator := os.Getenv("BFLOW_E2E_LLMD_SIM")
+	if simulator == "" {
+		t.Skip("BFLOW_E2E_LLMD_SIM names no image of llm-d-inference-sim")
+	}
 	w := l.onWorker()
-	run := l.submit(routedBy(l, workerTarget, "10s"), "--follow")[0]
+	servers := fmt.Sprintf("{kind: llm-d-inference-sim, image: %q, args: [--time-to-first-token=20ms, "+
+		"--inter-token-latency=2ms]}", simulator)
+	run := l.submit(routedBy(l, servers, workerTarget, "10s"), "--follow")[0]
 	out := filepath.Join(l.dir, "there")
 	l.must("fetch", run, "--out", out)
 	_, rows, err := report.ReadRows(filepath.Join(out, contract.DirMeasurement, "0", contract.FileRequests))
@@ -110,7 +119,7 @@ func TestAnEndpointPickerChoosesThePodOfEachRequest(t *testing.T) {
 // TestARunThatLosesItsRouterIsNotGreen, and nothing of it is left.
 func TestARunThatLosesItsRouterIsNotGreen(t *testing.T) {
 	l := newLab(t)
-	run := l.submit(routedBy(l, contract.TargetLocal, "40s"))[0]
+	run := l.submit(routedBy(l, simulated, contract.TargetLocal, "40s"))[0]
 	during("load-gen-0")(l, run)
 	for _, d := range l.of(run).objects(deployments) {
 		if strings.HasPrefix(d.GetName(), "gaie-") {

@@ -75,7 +75,7 @@ func loading(*runplan.Engine) time.Duration { return time.Hour }
 
 // All are the engines that bflow knows, in the order in which messages name them. A new one is a line here.
 func All() []Engine {
-	return []Engine{vllm(), sglang(), triton(), tgi(), sim(), command()}
+	return []Engine{vllm(), sglang(), triton(), tgi(), sim(), llmdSim(), command()}
 }
 
 // Find returns the engine of a kind.
