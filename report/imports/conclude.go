@@ -4,12 +4,17 @@ import (
 	"context"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"bflow.dev/bflow/load/tool/registry"
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/tools"
 )
+
+// mostAtOnce is of how many metrics the numbers of all requests are held at once.
+const mostAtOnce = 4
 
 // conclude makes the result of stage i: the tool's own numbers, over which go those computed from the rows where the
 // file holds them all. Counts are the file's totals. The rows go to sorted, their distributions to values.
@@ -32,16 +37,18 @@ func conclude(
 			r.Metrics[name] = m
 		}
 	}
-	for _, name := range g.measured(in, s) {
+	for names := range slices.Chunk(g.measured(in, s), min(mostAtOnce, runtime.GOMAXPROCS(0))) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d := g.distribution(name)
-		if m, ok := d.Metric(); ok {
-			r.Metrics[name] = m
-		}
-		if err := values.Write(report.DistributionKey{Stage: i, Metric: name}, d); err != nil {
-			return nil, err
+		all := g.distributions(names)
+		for n, name := range names {
+			if m, ok := all[n].Metric(); ok {
+				r.Metrics[name] = m
+			}
+			if err := values.Write(report.DistributionKey{Stage: i, Metric: name}, all[n]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	g.refine(r)
@@ -115,6 +122,17 @@ func unknown(in *tools.Imported, name string) bool {
 		return slices.Contains(t.Results().Lacks, name)
 	}
 	return name == "queue_wait"
+}
+
+// distributions are some metrics of the rows, computed beside each other.
+func (g *gathered) distributions(names []string) []*report.Distribution {
+	all := make([]*report.Distribution, len(names))
+	var each sync.WaitGroup
+	for i, name := range names {
+		each.Go(func() { all[i] = g.distribution(name) })
+	}
+	each.Wait()
+	return all
 }
 
 // distribution is a metric of the rows: latencies of the requests that ended well, waits of all that were sent.

@@ -54,6 +54,30 @@ func TestManyElementsAreDecodedInTheirOrder(t *testing.T) {
 	}
 }
 
+func TestOnlyWantedElementsAreDecoded(t *testing.T) {
+	for _, n := range []int{10, 4000} {
+		text := "[" + strings.Repeat(`{"whole":"x"},{"whole":1},`, n) + `{"whole":"y"}]`
+		doc, err := ReadDocument(t.Context(), "many.json", strings.NewReader(text), t.TempDir(),
+			func(path string) bool { return path == "" })
+		if err != nil || doc.Broken != nil {
+			t.Fatal(err, doc.Broken)
+		}
+		last, seen := 2*n, 0
+		for e, err := range SomeElements[lineDoc](&doc, "", func(i int) bool { return i%2 == 1 || i == last })(t.Context()) {
+			if err != nil {
+				want := fmt.Sprintf(`reading "many.json: [%d]": whole: want a whole number, found string`, last)
+				if seen != n || err.Error() != want {
+					t.Errorf("behind %d elements: %v, want %s", seen, err, want)
+				}
+				continue
+			}
+			if seen++; e.Whole != 1 {
+				t.Fatalf("%+v was not wanted", e)
+			}
+		}
+	}
+}
+
 func TestDecodingManyEndsAtTheFirstError(t *testing.T) {
 	doc := numbered(t, 4000, map[int]string{2500: `{"whole":"x"}`, 2501: `{"whole":"y"}`, 3999: `{"whole":1.5}`})
 	next := 0

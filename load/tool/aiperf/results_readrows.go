@@ -13,16 +13,40 @@ import (
 // number is a metric of the request, times in ms.
 func (l *line) number(name string) (float64, bool) {
 	m, _ := l.Metrics.Get(name)
+	return m.number()
+}
+
+func (l *line) count(name string) *int {
+	m, _ := l.Metrics.Get(name)
+	return m.count()
+}
+
+// number is false for a metric that is none.
+func (m *metric) number() (float64, bool) {
 	v, ok := tools.NumberOf(m.Value)
 	return v * toMS(m.Unit), ok
 }
 
-func (l *line) count(name string) *int {
-	v, ok := l.number(name)
+func (m *metric) count() *int {
+	v, ok := m.number()
 	if !ok || v < 0 || v > 1e12 {
 		return nil
 	}
 	return new(int(math.Round(v)))
+}
+
+// counted is what totals need of a line.
+type counted struct {
+	Error    *rowError     `json:"error" need:"yes"`
+	Metadata metadata      `json:"metadata"`
+	Metrics  countedTokens `json:"metrics"`
+}
+
+type countedTokens struct {
+	FailedIn metric `json:"error_isl" need:"yes"`
+	In       metric `json:"input_sequence_length" need:"yes"`
+	Mismatch metric `json:"osl_mismatch_diff_pct" need:"yes"`
+	Out      metric `json:"output_sequence_length" need:"yes"`
 }
 
 // shortOutput is how many percent of the tokens asked for a successful request may lack before it is remarked on.
@@ -40,11 +64,13 @@ type totals struct {
 func readRows(ctx context.Context, in *tools.Imported, s *tools.ImportedStage, doc *tools.Document, alone bool) error {
 	sessions := tools.Sessions{}
 	t := totals{statuses: map[string]int{}}
-	for l, err := range lines(ctx, doc) {
+	for l, err := range tools.Values[counted](doc)(ctx) {
 		if err != nil {
 			return err
 		}
-		t.add(l, sessions)
+		if l.Metadata.isResult() {
+			t.add(&l, sessions)
+		}
 	}
 	if t.n == 0 {
 		return nil
@@ -69,7 +95,7 @@ func readRows(ctx context.Context, in *tools.Imported, s *tools.ImportedStage, d
 	return nil
 }
 
-func (t *totals) add(l *line, sessions tools.Sessions) {
+func (t *totals) add(l *counted, sessions tools.Sessions) {
 	start := *l.Metadata.Start
 	if t.n++; t.n == 1 {
 		t.first, t.last = start, start
@@ -78,19 +104,24 @@ func (t *totals) add(l *line, sessions tools.Sessions) {
 	if end := l.Metadata.End; end != nil {
 		t.last = max(t.last, *end)
 	}
-	row, _ := l.row(start, sessions)
+	row := l.Metadata.row(l.Error, start, sessions)
 	t.statuses[row.Status]++
-	if n := row.TokensOut; n != nil {
-		t.tokens.Out += int64(*n)
+	in := &l.Metrics.In
+	if l.Error != nil {
+		in = &l.Metrics.FailedIn
 	}
-	if n := row.TokensIn; n != nil {
+	if n := in.count(); n != nil {
 		t.tokens.In += int64(*n)
 	}
-	if row.Status == report.StatusOK {
-		t.ok++
-		if missing, known := l.number("osl_mismatch_diff_pct"); known && missing <= -shortOutput {
-			t.short++
-		}
+	if row.Status != report.StatusOK {
+		return
+	}
+	t.ok++
+	if n := l.Metrics.Out.count(); n != nil {
+		t.tokens.Out += int64(*n)
+	}
+	if missing, known := l.Metrics.Mismatch.number(); known && missing <= -shortOutput {
+		t.short++
 	}
 }
 
@@ -107,27 +138,16 @@ func (t *totals) count(s *tools.ImportedStage) {
 	}
 }
 
-// lines yields the requests that count.
-func lines(ctx context.Context, doc *tools.Document) iter.Seq2[*line, error] {
-	return func(yield func(*line, error) bool) {
-		for l, err := range tools.Values[line](doc)(ctx) {
-			if err == nil && (l.Metadata.Phase == "warmup" || l.Metadata.Start == nil) {
-				continue
-			}
-			if !yield(&l, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 func rowsOf(doc *tools.Document, anchor int64, source string, sessions tools.Sessions) tools.ImportedRows {
 	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
 		return func(yield func(*tools.ImportedRow, error) bool) {
-			for l, err := range lines(ctx, doc) {
+			for l, err := range tools.Values[line](doc)(ctx) {
 				if err != nil {
 					yield(nil, err)
 					return
+				}
+				if !l.Metadata.isResult() {
+					continue
 				}
 				row, gaps := l.row(anchor, sessions)
 				row.TokenSource = source
@@ -139,10 +159,25 @@ func rowsOf(doc *tools.Document, anchor int64, source string, sessions tools.Ses
 	}
 }
 
+// isResult is false for a request of the warm-up and for one that was not sent.
+func (m *metadata) isResult() bool { return m.Phase != "warmup" && m.Start != nil }
+
 // row turns a request into ours. Stamps of tokens are the start and what the metrics say after it: they are finer than
 // the stamps, which are rounded.
 func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64) {
-	m := &l.Metadata
+	row := l.Metadata.row(l.Error, anchor, sessions)
+	row.TokensIn = l.count("input_sequence_length")
+	if l.Error != nil {
+		row.TokensIn = l.count("error_isl")
+	}
+	if row.Status != report.StatusOK {
+		return row, nil
+	}
+	return row, l.answer(&row)
+}
+
+// row is a request without what was measured of it.
+func (m *metadata) row(failure *rowError, anchor int64, sessions tools.Sessions) report.Row {
 	at := func(wall *int64) *int64 {
 		if wall == nil {
 			return nil
@@ -151,24 +186,21 @@ func (l *line) row(anchor int64, sessions tools.Sessions) (report.Row, []float64
 	}
 	send := at(m.Start)
 	row := report.Row{ID: m.ID, Session: sessions.Number(m.Conversation), Turn: m.Turn, Phase: report.PhaseMeasured,
-		Status: report.StatusOK, TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End),
-		TokensIn: l.count("input_sequence_length")}
+		Status: report.StatusOK, TIntended: *send, TSend: send, TFirstByte: at(m.Ack), TEnd: at(m.End)}
 	if m.Issued != nil {
 		row.TIntended = *m.Issued - anchor
 	}
-	switch {
-	case l.Error != nil:
-		tools.Fail(&row, l.Error.Code, l.Error.Type, l.Error.Message)
-		row.HTTPStatus, row.TokensIn = l.Error.Code, l.count("error_isl")
-		if m.Cancelled {
-			row.Status, row.ErrorClass = report.StatusCancelled, report.ErrCancelled
-		}
-		return row, nil
-	case m.Cancelled:
-		row.Status = report.StatusCancelled
-		return row, nil
+	if failure != nil {
+		tools.Fail(&row, failure.Code, failure.Type, failure.Message)
+		row.HTTPStatus = failure.Code
 	}
-	return row, l.answer(&row)
+	if m.Cancelled {
+		row.Status = report.StatusCancelled
+		if failure != nil {
+			row.ErrorClass = report.ErrCancelled
+		}
+	}
+	return row
 }
 
 // answer adds tokens and their stamps and returns the gaps between events in ms.

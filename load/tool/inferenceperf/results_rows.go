@@ -18,18 +18,13 @@ import (
 func readRows(
 	ctx context.Context, in *tools.Imported, stages []tools.ImportedStage, doc *tools.Document, before int,
 ) (int, error) {
-	l := placed{doc: doc, first: math.Inf(1)}
+	l := placed{doc: doc, first: math.Inf(1), earliest: math.Inf(1), latest: math.Inf(-1)}
 	broken := 0
-	for i, r := range l.all(ctx) {
+	for i, r := range l.all(ctx, nil) {
 		if r.Start == nil {
 			return 0, tools.Malformed("reading %q: [%d].start_time: it is missing", doc.Path, i)
 		}
-		l.starts = append(l.starts, *r.Start)
-		l.named = append(l.named, -1)
-		if n := tools.FirstCount(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < len(stages) {
-			l.named[i] = int32(*n)
-		}
-		l.first = min(l.first, *r.Start)
+		l.add(r, len(stages))
 		if r.isBroken() {
 			broken++
 		}
@@ -40,18 +35,14 @@ func readRows(
 	total := len(l.starts)
 	l.place(stages, before)
 	l.first -= float64(stages[0].StartNS-in.AnchorUnixNS) / 1e9 // whose requests begin with it
+	if err := l.misfit(ctx); err != nil {
+		return 0, err
+	}
 	ok := make([]int, len(stages))
-	for i, r := range l.all(ctx) {
-		row, _, fits := r.row(l.first, int(l.rank[i]))
-		if !fits {
-			return 0, tools.Malformed("reading %q: [%d]: its times are none of a run", doc.Path, i)
-		}
-		if row.Status == report.StatusOK {
+	for i, failed := range l.failed {
+		if !failed {
 			ok[l.named[i]]++
 		}
-	}
-	if l.err != nil {
-		return 0, l.err
 	}
 	if broken > 0 {
 		in.Note("%d requests that inference-perf counts as successful have an error event in their stream", broken)
@@ -71,9 +62,43 @@ type placed struct {
 	doc    *tools.Document
 	starts []float64
 	first  float64 // the least of them
+	failed []bool
 	named  []int32 // stages
 	rank   []int32 // in the order of the starts
 	err    error   // of the last walk
+
+	earliest, latest float64 // of the times without which a request has no row
+}
+
+func (l *placed) add(r *request, stages int) {
+	l.starts = append(l.starts, *r.Start)
+	l.first = min(l.first, *r.Start)
+	l.failed = append(l.failed, r.Error != nil)
+	stage := int32(-1)
+	if n := tools.FirstCount(r.Stage, r.Info.Stage, r.Info.Extra.Stage); n != nil && *n < stages {
+		stage = int32(*n)
+	}
+	l.named = append(l.named, stage)
+	l.earliest, l.latest = min(l.earliest, *r.Start), max(l.latest, *r.Start)
+	if times := r.tokens(); len(times) > 0 {
+		first, last := times[0], times[len(times)-1]
+		l.earliest, l.latest = min(l.earliest, first, last), max(l.latest, first, last)
+	}
+}
+
+// misfit names the first request whose times are none of a run.
+func (l *placed) misfit(ctx context.Context) error {
+	_, early := tools.Since(l.first, l.earliest)
+	_, late := tools.Since(l.first, l.latest)
+	if early && late {
+		return nil
+	}
+	for i, r := range l.all(ctx, nil) {
+		if _, _, fits := r.row(l.first, int(l.rank[i])); !fits {
+			return tools.Malformed("reading %q: [%d]: its times are none of a run", l.doc.Path, i)
+		}
+	}
+	return l.err
 }
 
 // place ranks the requests by their starts, behind others, and finds the stages that they do not name.
@@ -102,11 +127,14 @@ func (l *placed) place(stages []tools.ImportedStage, before int) {
 	l.starts = nil
 }
 
-// all yields the entries and their numbers in the file.
-func (l *placed) all(ctx context.Context) iter.Seq2[int, *request] {
+// all yields the entries that are wanted, nil for each, and their numbers in the file.
+func (l *placed) all(ctx context.Context, wanted func(i int) bool) iter.Seq2[int, *request] {
 	return func(yield func(int, *request) bool) {
 		i := 0
-		for r, err := range tools.Elements[request](l.doc, "")(ctx) {
+		for r, err := range tools.SomeElements[request](l.doc, "", wanted)(ctx) {
+			for err == nil && wanted != nil && !wanted(i) {
+				i++
+			}
 			if l.err = err; err != nil || !yield(i, &r) {
 				return
 			}
@@ -119,10 +147,7 @@ func (l *placed) all(ctx context.Context) iter.Seq2[int, *request] {
 func (l *placed) rows(stage int) tools.ImportedRows {
 	return func(ctx context.Context) iter.Seq2[*tools.ImportedRow, error] {
 		return func(yield func(*tools.ImportedRow, error) bool) {
-			for i, r := range l.all(ctx) {
-				if int(l.named[i]) != stage {
-					continue
-				}
+			for i, r := range l.all(ctx, func(i int) bool { return int(l.named[i]) == stage }) {
 				row, gaps, _ := r.row(l.first, int(l.rank[i]))
 				if !yield(&tools.ImportedRow{Row: row, GapsMS: gaps}, nil) {
 					return
@@ -139,6 +164,17 @@ func (l *placed) rows(stage int) tools.ImportedRows {
 func (r *request) isBroken() bool {
 	return r.Error == nil &&
 		(strings.Contains(r.Response, `data: {"error"`) || strings.Contains(r.Response, `data:{"error"`))
+}
+
+// tokens are the times of the tokens, else of the events, of an answer that did not fail.
+func (r *request) tokens() []float64 {
+	if r.Error != nil {
+		return nil
+	}
+	if times := r.Info.Response.TokenTimes; len(times) > 0 {
+		return times
+	}
+	return r.Info.Response.ChunkTimes
 }
 
 func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
@@ -171,10 +207,7 @@ func (r *request) row(first float64, n int) (report.Row, []float64, bool) {
 		row.TokensOut = nil
 		return row, nil, true
 	}
-	times := r.Info.Response.TokenTimes
-	if len(times) == 0 {
-		times = r.Info.Response.ChunkTimes
-	}
+	times := r.tokens()
 	if len(times) == 0 {
 		return row, nil, true
 	}
