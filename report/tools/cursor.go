@@ -17,13 +17,18 @@ type cursor struct {
 const deepestNesting = 10_000
 
 func (c *cursor) space() {
-	const blanks = 0x2020202020202020
+	if c.at < len(c.in) && c.in[c.at] <= ' ' {
+		c.blanks()
+	}
+}
+
+// blanks passes over white space, the beginning of an indented line at once.
+func (c *cursor) blanks() {
+	const eight = 0x2020202020202020
 	for c.at < len(c.in) {
-		for len(c.in)-c.at >= 8 && binary.LittleEndian.Uint64(c.in[c.at:]) == blanks { // an indented line
+		if len(c.in)-c.at >= 8 && binary.LittleEndian.Uint64(c.in[c.at:]) == eight {
 			c.at += 8
-		}
-		if c.at == len(c.in) {
-			return
+			continue
 		}
 		switch c.in[c.at] {
 		case ' ', '\n', '\t', '\r':
@@ -50,11 +55,11 @@ func (c *cursor) isAtEnd() bool {
 
 // take passes over a byte, and white space before it.
 func (c *cursor) take(b byte) bool {
-	if c.peek() != b || c.at == len(c.in) {
-		return false
+	if c.space(); c.at < len(c.in) && c.in[c.at] == b {
+		c.at++
+		return true
 	}
-	c.at++
-	return true
+	return false
 }
 
 // each passes over an object or a list, which comes next, and calls item at the beginning of each member or element.
