@@ -2,6 +2,7 @@ package platform
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ const (
 
 	modeScheduling    = "inference-scheduling"
 	modeBaseline      = "optimized-baseline" // another name of it
+	modeFlowControl   = "flow-control"
+	modeTiered        = "tiered-prefix-cache"
 	gatewayStandalone = "standalone"
 )
 
@@ -31,12 +34,16 @@ func llmd() Platform {
 			{Name: modeBaseline, Scheduler: true, Plan: Variant{nameLLMD, modeScheduling}},
 			{Name: precise, Scheduler: true},
 			{Name: "precise-prefix-cache-routing", Scheduler: true, Plan: Variant{nameLLMD, precise}},
+			{Name: modeFlowControl, Scheduler: true},
+			{Name: modeTiered, Scheduler: true},
 		},
 		AnyEngine: true, OpenAIOnly: true,
 		EPPVariables: llmdVariables(),
 		Check:        checkLLMD,
+		CheckEngine:  checkLLMDEngine,
 		Lacks:        llmdLacks,
-		Deploys:      "mode " + modeScheduling + " with gateway " + gatewayStandalone,
+		Deploys: fmt.Sprintf("mode %s, %s or %s with gateway %s", modeScheduling, modeFlowControl, modeTiered,
+			gatewayStandalone),
 		Defaults: func(b *Block) {
 			b.RepoURL, b.RepoRef = cmp.Or(b.RepoURL, llmdRepo), cmp.Or(b.RepoRef, llmdRef)
 			b.Options.StorageOffloading = b.Options.StorageOffloading.withDefaults()
@@ -60,11 +67,23 @@ func llmd() Platform {
 			return Address{Service: llmdRouter(release), Port: routerPort}
 		},
 		Patterns: llmdPatterns,
-		Features: []Feature{{
-			Path: "options.storage_offloading",
-			Used: func(b *Block) bool { return b.Options.StorageOffloading != nil },
-			Else: "it has no effect: only platform llm-d uses it",
-		}},
+		Features: []Feature{
+			{
+				Path: "options.storage_offloading",
+				Used: func(b *Block) bool { return b.Options.StorageOffloading != nil },
+				Else: "it has no effect: only platform llm-d uses it",
+			},
+			{
+				Path: "gateway",
+				Used: func(b *Block) bool { return b.Gateway == gatewayStandalone },
+				Else: "it has no effect: only platform llm-d has a gateway of that kind",
+			},
+			{
+				Path: "proxy_image",
+				Used: func(b *Block) bool { return b.ProxyImage != "" },
+				Else: "it has no effect: only platform llm-d has a proxy",
+			},
+		},
 	}
 }
 

@@ -30,12 +30,20 @@ func llmdLacks(b *Block) string {
 	switch {
 	case b.Gateway != gatewayStandalone:
 		return "platform llm-d with gateway " + cmp.Or(b.Gateway, "istio")
-	case b.Mode != modeScheduling && b.Mode != modeBaseline:
+	case !slices.Contains([]string{modeScheduling, modeBaseline, modeFlowControl, modeTiered}, b.Mode):
 		return "mode " + b.Mode + " of platform llm-d"
 	case b.Options.StorageOffloading != nil && b.Options.StorageOffloading.Enabled:
 		return "platform llm-d with options.storage_offloading"
 	}
 	return ""
+}
+
+// pathOf is the path of a mode in a release.
+func pathOf(s *stack.Stack, mode string) stack.Path {
+	if mode == modeBaseline {
+		mode = modeScheduling
+	}
+	return s.Paths[mode]
 }
 
 // checkRouter finds what would stop the endpoint picker, or have it choose by what is not there.
@@ -45,18 +53,42 @@ func checkRouter(b *Block) (out problem.Findings) {
 		out.Add("repo_ref", "%v", err)
 		return out
 	}
-	config := s.Paths[modeScheduling].Config
-	if own := b.Options.EPPConfig; own != "" {
-		if len(checkEPP(llmdVariables(), own)) > 0 {
-			return nil // which is said of every platform
-		}
-		config, _ = sampleEPP(llmdVariables(), own)
+	if own := b.Options.EPPConfig; own != "" && len(checkEPP(llmdVariables(), own)) == 0 { // else that is said of every platform
+		config, _ := sampleEPP(llmdVariables(), own)
 		out.Under("options.epp_config", s.Picker.Check(config))
 	}
-	if i := slices.IndexFunc(b.Runtime.VLLMArgs, cachesNoPrefixes); i >= 0 && stack.ScoresPrefixes(config) {
-		out.Add("runtime.vllm_args["+strconv.Itoa(i)+"]",
-			"the endpoint picker chooses pods by the prefixes in their caches, and %s turns those off; remove it, or name "+
-				"other plugins in options.epp_config", b.Runtime.VLLMArgs[i])
+	out.Under("runtime.vllm_args", checkCaching(b, &s, b.Runtime.VLLMArgs))
+	return out
+}
+
+// checkCaching finds arguments that turn off a cache by which the endpoint picker chooses.
+func checkCaching(b *Block, s *stack.Stack, args []string) (out problem.Findings) {
+	config := pathOf(s, b.Mode).Config
+	if b.Options.EPPConfig != "" {
+		config, _ = sampleEPP(llmdVariables(), b.Options.EPPConfig)
+	}
+	if !stack.ScoresPrefixes(config) {
+		return nil
+	}
+	for i, arg := range args {
+		if cachesNoPrefixes(arg) {
+			out.Add("["+strconv.Itoa(i)+"]",
+				"the endpoint picker chooses pods by the prefixes in their caches, and %s turns those off; remove it, or name "+
+					"other plugins in options.epp_config", arg)
+		}
+	}
+	return out
+}
+
+// checkLLMDEngine finds what an engine lacks for the path of requests.
+func checkLLMDEngine(b *Block, e *runplan.Engine) (out problem.Findings) {
+	s, err := stack.Of(nameLLMD, cmp.Or(b.RepoRef, llmdRef))
+	if err != nil || llmdLacks(b) != "" {
+		return nil
+	}
+	out.Under("engine.args", checkCaching(b, &s, e.Args))
+	if path := pathOf(&s, b.Mode); len(path.Args) > 0 && engine.Of(e.Kind).MetricsOf != engine.Default {
+		out.Add("engine.kind", "mode %s sets arguments of vLLM, which engine %q does not have", b.Mode, e.Kind)
 	}
 	return out
 }
@@ -100,7 +132,8 @@ func llmdObjects(r Release) ([]runtime.Object, error) {
 	if err := readOptions(d, &options); err != nil {
 		return nil, err
 	}
-	config := cmp.Or(options.EPPConfig, s.Paths[modeScheduling].Config)
+	path := pathOf(&s, d.Mode)
+	config := cmp.Or(options.EPPConfig, path.Config)
 	if config, err = RenderEPP(config, r.eppValues()); err != nil {
 		return nil, fmt.Errorf("filling in options.epp_config: %w", err)
 	}
@@ -112,20 +145,25 @@ func llmdObjects(r Release) ([]runtime.Object, error) {
 		of.verbosity = *options.EPPVerbosity
 	}
 	claims, err := r.Claims()
-	return append(append(of.objects(r), claims...), r.llmdServers()), err
+	return append(append(of.objects(r), claims...), r.llmdServers(path)), err
 }
 
-// llmdServers are the model servers, with the labels that llm-d gives them.
-func (r Release) llmdServers() *appsv1.Deployment {
+// llmdServers are the model servers, with the labels that llm-d gives them and the arguments that their path needs.
+func (r Release) llmdServers(path stack.Path) *appsv1.Deployment {
 	servers := r.Deployment()
 	servers.Name = "ms-" + r.Name + "-decode"
 	labels := maps.Clone(servers.Spec.Template.Labels)
 	maps.Copy(labels, map[string]string{
-		"llm-d.ai/inferenceServing": "true", "llm-d.ai/guide": modeBaseline, "llm-d.ai/role": "prefill-decode",
+		"llm-d.ai/inferenceServing": "true", "llm-d.ai/guide": path.Guide, "llm-d.ai/role": "prefill-decode",
 	})
-	if metrics := engine.Of(r.Plan.Deployment.Engine.Kind).MetricsOf; metrics != "" {
-		labels["llm-d.ai/engine-type"], labels["inference.networking.k8s.io/engine-type"] = metrics, metrics
+	kind := engine.Of(r.Plan.Deployment.Engine.Kind)
+	if kind.MetricsOf != "" {
+		labels["llm-d.ai/engine-type"], labels["inference.networking.k8s.io/engine-type"] = kind.MetricsOf, kind.MetricsOf
 	}
 	servers.Spec.Template.Labels = labels
+	if kind.Kind == engine.Default { // a simulator of it does not know them
+		server := &servers.Spec.Template.Spec.Containers[0]
+		server.Args = append(slices.Clone(server.Args), path.Missing(server.Args)...)
+	}
 	return servers
 }

@@ -1,9 +1,11 @@
 package platform
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/platform/stack"
 	"bflow.dev/bflow/runplan"
 )
 
@@ -61,6 +63,59 @@ func TestWhatARouterNeedsIsChecked(t *testing.T) {
 	}
 }
 
+// TestAnEngineFitsThePathOfItsRequests, or it is said where it does not.
+func TestAnEngineFitsThePathOfItsRequests(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		mode       string
+		engine     runplan.Engine
+		path, want string // "" = nothing is found
+	}{
+		{"vLLM", modeTiered, runplan.Engine{Kind: "vllm"}, "", ""},
+		{"a simulator of it", modeTiered, runplan.Engine{Kind: "llm-d-inference-sim"}, "", ""},
+		{"another engine where a path sets arguments of vLLM", modeTiered, runplan.Engine{Kind: "sglang"}, "engine.kind",
+			`mode tiered-prefix-cache sets arguments of vLLM, which engine "sglang" does not have`},
+		{"another engine where it does not", modeFlowControl, runplan.Engine{Kind: "sglang"}, "", ""},
+		{"arguments of its own that turn the cache off", modeBaseline,
+			runplan.Engine{Kind: "vllm", Args: []string{"--seed=1", "--no-enable-prefix-caching"}}, "engine.args[1]",
+			"--no-enable-prefix-caching turns those off"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := standalone()
+			b.Mode = row.mode
+			found := All().Named(nameLLMD).CheckEngine(b, &row.engine)
+			switch {
+			case row.want == "" && len(found) > 0:
+				t.Errorf("found %v", found)
+			case row.want != "" && (len(found) != 1 || found[0].Path != row.path || !strings.Contains(found[0].Text, row.want)):
+				t.Errorf("found %v, want %q at %s", found, row.want, row.path)
+			}
+		})
+	}
+}
+
+// TestAPathAddsWhatAFileLeavesOpen: the same flag of a file counts, however it is spelt.
+func TestAPathAddsWhatAFileLeavesOpen(t *testing.T) {
+	path := stack.Path{Args: []string{"--a-b=1", "--c=2"}}
+	got := path.Missing([]string{"--a_b", "7", "--cc=1"})
+	if !slices.Equal(got, []string{"--c=2"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatOnlyARouterHasIsSaidElsewhere(t *testing.T) {
+	b := &Block{Platform: nameKubernetes, Mode: "plain", Gateway: gatewayStandalone, ProxyImage: "acme/envoy:v1"}
+	var paths []string
+	for _, f := range All().Check(b) {
+		if f.Warning {
+			paths = append(paths, f.Path)
+		}
+	}
+	if !slices.Equal(paths, []string{"gateway", "proxy_image"}) {
+		t.Errorf("warnings at %q", paths)
+	}
+}
+
 func TestWhatBflowCannotDeployIsNamed(t *testing.T) {
 	for _, row := range []struct {
 		of   func(b *Block)
@@ -68,6 +123,8 @@ func TestWhatBflowCannotDeployIsNamed(t *testing.T) {
 	}{
 		{func(*Block) {}, ""},
 		{func(b *Block) { b.Mode = modeBaseline }, ""},
+		{func(b *Block) { b.Mode = modeFlowControl }, ""},
+		{func(b *Block) { b.Mode = modeTiered }, ""},
 		{func(b *Block) { b.Gateway = "" }, "platform llm-d with gateway istio"},
 		{func(b *Block) { b.Mode = "precise-prefix-cache" }, "mode precise-prefix-cache of platform llm-d"},
 		{func(b *Block) { b.Options.StorageOffloading = &StorageOffloading{Enabled: true} },

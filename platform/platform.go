@@ -31,6 +31,8 @@ type Platform struct {
 	NeedsImage func(b *Block) bool
 	// Check finds broken rules between fields, with paths relative to spec. Usually there are none.
 	Check func(b *Block) problem.Findings
+	// CheckEngine finds what of an engine does not fit, with paths relative to spec. Usually everything does.
+	CheckEngine func(b *Block, e *runplan.Engine) problem.Findings
 	// Defaults fills in what the platform implies, Override applies the overrides that it reads. Usually there are none.
 	Defaults func(b *Block)
 	Override func(b *Block, o Overrides)
@@ -175,6 +177,9 @@ func complete(p Platform) *Platform {
 	}
 	if p.Check == nil {
 		p.Check = func(*Block) problem.Findings { return nil }
+	}
+	if p.CheckEngine == nil {
+		p.CheckEngine = func(*Block, *runplan.Engine) problem.Findings { return nil }
 	}
 	if p.Defaults == nil {
 		p.Defaults = func(*Block) {}

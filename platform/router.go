@@ -61,12 +61,20 @@ func (r router) selector(of Release) map[string]string {
 	return labels
 }
 
+// meta is that of each of its objects.
+func (r router) meta(of Release) metav1.ObjectMeta {
+	m := of.Meta(r.name)
+	m.Labels = maps.Clone(m.Labels)
+	m.Labels[contract.LabelRole] = contract.RoleRouter
+	return m
+}
+
 func (r router) service(of Release) *corev1.Service {
 	port := func(name string, number, target int32) corev1.ServicePort {
 		return corev1.ServicePort{Name: name, Port: number, TargetPort: intstr.FromInt32(target)}
 	}
 	return &corev1.Service{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: of.Meta(r.name),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: r.meta(of),
 		Spec: corev1.ServiceSpec{Selector: r.selector(of), Ports: []corev1.ServicePort{
 			port(PortName, routerPort, proxyPort),
 			port("http-metrics", pickerMetricsPort, pickerMetricsPort),
@@ -77,7 +85,7 @@ func (r router) service(of Release) *corev1.Service {
 
 func (r router) files(of Release) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: of.Meta(r.name), Immutable: new(true),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: r.meta(of), Immutable: new(true),
 		Data: map[string]string{pickerConfigKey: r.config, proxyConfigKey: proxyConfig},
 	}
 }
@@ -92,7 +100,7 @@ func (r router) deployment(of Release) *appsv1.Deployment {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: r.name}}}}}
 	return &appsv1.Deployment{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: of.Meta(r.name),
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: r.meta(of),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)), RevisionHistoryLimit: new(int32(0)),
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},

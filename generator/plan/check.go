@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"bflow.dev/bflow/generator/spec"
@@ -55,6 +56,10 @@ func (p *point) checkEngine(profile *spec.DeploymentProfile, d *spec.DeploymentS
 			"engine %q takes no vLLM arguments, found %q; clear them with vllm_args: []", kind.Kind, d.Runtime.VLLMArgs))
 	case kind.NeedsCommand && len(server.Command) == 0:
 		p.problems.Add(p.locate(profile, "engine.command", "engine %q needs a command", kind.Kind))
+	default:
+		for _, f := range where.CheckEngine(&d.Block, &server) {
+			p.problems.Add(p.locate(profile, f.Path, "%s", f.Text))
+		}
 	}
 }
 
@@ -108,10 +113,35 @@ func (p *point) overriddenAt(path string) string {
 // locate is a problem at path, which is relative to a profile's spec: at the override that names it, else in the
 // profile.
 func (p *point) locate(profile *spec.DeploymentProfile, path, format string, args ...any) problem.Problem {
-	if place := p.overriddenAt(path); place != "" {
+	place := p.extraArgumentAt(profile, path)
+	if place == "" {
+		place = p.overriddenAt(path)
+	}
+	if place != "" {
 		return p.exp.Problem(place, format, args...)
 	}
 	return profile.Problem("spec."+path, format, args...)
+}
+
+// extraArgumentAt is the place of an argument that an override adds to those of vLLM, "" of anything else.
+func (p *point) extraArgumentAt(profile *spec.DeploymentProfile, path string) string {
+	const extra = "runtime.vllm_extra_args"
+	var i int
+	if _, err := fmt.Sscanf(path, "runtime.vllm_args[%d]", &i); err != nil {
+		return ""
+	}
+	l := p.layers()
+	over, own := &l.over.Runtime, &l.own.Runtime
+	i -= len(whole(profile.Spec.Runtime.VLLMArgs, over.VLLMArgs, own.VLLMArgs))
+	layer := spec.Path{{Key: "spec"}, {Key: "overrides"}}
+	if n := len(over.VLLMExtraArgs); i >= n {
+		i -= n
+		layer = spec.Path{{Key: "spec"}, {Key: "model_overrides"}, {Key: p.model()}}
+	}
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s.%s[%d]", layer, extra, i)
 }
 
 // unpinned reports names without an immutable form, as pins.require asks.

@@ -37,9 +37,25 @@ type Images struct {
 	Proxy  string `yaml:"proxy"`  // Envoy, which asks it
 }
 
-// Path is a way to route requests.
+// Path is a way to route requests, and what model servers need for it.
 type Path struct {
-	Config string `yaml:"config"` // of the endpoint picker: an EndpointPickerConfig as YAML
+	Guide  string   `yaml:"guide"`  // of llm-d, in labels
+	Config string   `yaml:"config"` // of the endpoint picker: an EndpointPickerConfig as YAML
+	Args   []string `yaml:"args"`   // of vLLM, each in one piece; a file may set the same flag otherwise
+}
+
+// Missing are those arguments of vLLM that a path needs and that a command line does not set.
+func (p Path) Missing(line []string) (missing []string) {
+	flag := func(arg string) string {
+		name, _, _ := strings.Cut(arg, "=")
+		return strings.ReplaceAll(name, "_", "-")
+	}
+	for _, arg := range p.Args {
+		if !slices.ContainsFunc(line, func(set string) bool { return flag(set) == flag(arg) }) {
+			missing = append(missing, arg)
+		}
+	}
+	return missing
 }
 
 // Releases are the stacks of a product, the newest first.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bflow.dev/bflow/internal/apitest"
 	"bflow.dev/bflow/platform"
 	"bflow.dev/bflow/runplan"
 
@@ -125,6 +126,44 @@ func TestSecretsAreCarriedToARemoteTarget(t *testing.T) {
 	if strings.Contains(string(text), "s3cret") || strings.Contains(string(text), "czNjcm") ||
 		strings.Count(string(text), "name: "+secret.Name) != 4 {
 		t.Errorf("what is written down is\n%s", text)
+	}
+}
+
+// TestWhatIsOwnedGoesWithAService of its release, which may be that of a router.
+func TestWhatIsOwnedGoesWithAService(t *testing.T) {
+	for _, input := range []string{"secrets", "llm-d"} {
+		plan := readPlan(t, "testdata/render/"+input+".input.yaml")
+		plan.Deployment.Env = map[string]string{"TOKEN": runplan.SecretKey{Name: "hub", Key: "token"}.Reference()}
+		keys, err := SecretsOf(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[runplan.SecretKey]string{}
+		for _, k := range keys {
+			values[k] = "s3cret"
+		}
+		objects, err := Objects(plan, Run{ID: "demo-1", Attempt: 1}, Rendering{Namespace: "bench", Secrets: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := apitest.New(t, "bench")
+		if err := connect(t, server).Create(t.Context(), objects); err != nil {
+			t.Errorf("%s: %v", input, err)
+			continue
+		}
+		meta := func(path string) metav1.ObjectMeta {
+			var object metav1.PartialObjectMetadata
+			found := server.Get("/api/v1/namespaces/bench/" + path)
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, &object); err != nil {
+				t.Fatal(err)
+			}
+			return object.ObjectMeta
+		}
+		service := meta("services/" + nameOf(objects[owner(objects)]))
+		secret := meta("secrets/" + secretsName(runplan.Release(plan, "demo-1")))
+		if len(secret.OwnerReferences) != 1 || secret.OwnerReferences[0].UID != service.UID {
+			t.Errorf("%s: the Secret belongs to %v, not to Service %q", input, secret.OwnerReferences, service.Name)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bflow.dev/bflow/runplan"
+	"bflow.dev/bflow/runplan/contract"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,8 +83,9 @@ func secretsName(release string) string { return release + "-secrets" }
 // createOwned makes an object of a release, with a Service of the release as its owner.
 func (c *Cluster) createOwned(ctx context.Context, r plural, obj runtime.Object, meta metav1.Object,
 	service string) error {
+	of := meta.GetLabels()
 	found, err := all[corev1.Service](ctx, c, services,
-		metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: meta.GetLabels()}))
+		contract.LabelRun+"="+of[contract.LabelRun]+","+contract.LabelRelease+"="+of[contract.LabelRelease])
 	if err != nil {
 		return fmt.Errorf("looking for service %q in namespace %q: %w", service, c.Namespace, err)
 	}
