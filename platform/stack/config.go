@@ -19,6 +19,7 @@ type Picker struct {
 	APIVersions []string            `yaml:"api_versions"`
 	Gates       []string            `yaml:"gates"`   // featureGates
 	Plugins     map[string][]string `yaml:"plugins"` // their parameters, by type
+	Removed     []string            `yaml:"removed"` // plugins of the base that the release has not
 }
 
 // anything stands where the parameters of a plugin are not known.

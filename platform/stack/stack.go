@@ -22,6 +22,8 @@ var files embed.FS
 
 // Stack is one release.
 type Stack struct {
+	// Base is the file of another release, whose values hold where this one says nothing.
+	Base   string   `yaml:"base"`
 	Name   string   `yaml:"name"`   // as messages name it
 	Refs   []string `yaml:"refs"`   // that a file may name it by
 	Images Images   `yaml:"images"` // of its parts
@@ -96,9 +98,21 @@ var releases = sync.OnceValue(func() map[string][]Stack {
 	return all
 })
 
+// read reads a release over the one that it is based on.
 func read(name string) (Stack, error) {
-	var s Stack
 	text, err := files.ReadFile(name)
+	if err != nil {
+		return Stack{}, fmt.Errorf("reading stack %s: %w", name, err)
+	}
+	var head struct {
+		Base string `yaml:"base"`
+	}
+	var s Stack
+	if err = yaml.Unmarshal(text, &head); err == nil && head.Base != "" {
+		if s, err = read(path.Join(path.Dir(name), head.Base)); err != nil {
+			return s, err
+		}
+	}
 	if err == nil {
 		dec := yaml.NewDecoder(bytes.NewReader(text))
 		dec.KnownFields(true)
@@ -106,6 +120,9 @@ func read(name string) (Stack, error) {
 	}
 	if err != nil {
 		return s, fmt.Errorf("reading stack %s: %w", name, err)
+	}
+	for _, plugin := range s.Picker.Removed {
+		delete(s.Picker.Plugins, plugin)
 	}
 	return s, nil
 }

@@ -29,6 +29,24 @@ func TestEveryStackIsWhole(t *testing.T) {
 	}
 }
 
+// TestAReleaseThatIsBasedOnAnother differs in what its file says.
+func TestAReleaseThatIsBasedOnAnother(t *testing.T) {
+	base, err := Of("llm-d", "v0.9.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Of("llm-d", "router-v0.11.0")
+	if err != nil || s.Images.Picker == base.Images.Picker || s.Images.Engine != base.Images.Engine ||
+		len(s.Paths) != len(base.Paths) || len(s.Picker.Plugins) != len(base.Picker.Plugins)-len(s.Picker.Removed) {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	const text = "apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n" +
+		"plugins: [{type: precise-prefix-cache-scorer}]\nschedulingProfiles: [{name: default}]"
+	if found := s.Picker.Check(text); len(found) != 1 || len(base.Picker.Check(text)) > 0 {
+		t.Errorf("a plugin that is gone: %v", found)
+	}
+}
+
 func TestAReleaseIsNamedByItsRef(t *testing.T) {
 	s, err := Of("llm-d", "v0.9.0")
 	if err != nil || s.Name != "llm-d v0.9" {
@@ -36,7 +54,7 @@ func TestAReleaseIsNamedByItsRef(t *testing.T) {
 	}
 	_, err = Of("llm-d", "v0.3.0")
 	if err == nil || !strings.HasPrefix(err.Error(), `unknown release "v0.3.0" of llm-d`) ||
-		!strings.HasSuffix(err.Error(), "; use one of v0.9.0, v0.9, main") {
+		!strings.HasSuffix(err.Error(), "; use one of router-v0.11.0, router-v0.11, v0.9.0, v0.9, main") {
 		t.Errorf("got %v", err)
 	}
 }
