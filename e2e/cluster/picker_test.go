@@ -74,7 +74,7 @@ func (l *lab) pickerSays(program, config string) string {
 		"--config-file="+file, "--metrics-endpoint-auth=false", "--tracing=false",
 		fmt.Sprintf("--grpc-port=%d", freePort(l.t)), fmt.Sprintf("--grpc-health-port=%d", freePort(l.t)),
 		fmt.Sprintf("--metrics-port=%d", metrics))
-	picker.Env = append(os.Environ(), "KUBECONFIG="+l.kubeconfig, "NAMESPACE=default", "POD_NAME=picker-0")
+	picker.Env = append(os.Environ(), "KUBECONFIG="+l.kubeconfig, "NAMESPACE=default", "POD_NAME=picker-5d9c7b6f4-x2x7k")
 	picker.Stdout, picker.Stderr = &said, &said
 	if err := picker.Start(); err != nil {
 		l.t.Fatal(err)
