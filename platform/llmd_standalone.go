@@ -53,7 +53,8 @@ func checkRouter(b *Block) (out problem.Findings) {
 		out.Add("repo_ref", "%v", err)
 		return out
 	}
-	if own := b.Options.EPPConfig; own != "" && len(checkEPP(llmdVariables(), own)) == 0 { // else that is said of every platform
+	// What is wrong on every platform is said there.
+	if own := b.Options.EPPConfig; own != "" && len(checkEPP(llmdVariables(), own)) == 0 {
 		config, _ := sampleEPP(llmdVariables(), own)
 		out.Under("options.epp_config", s.Picker.Check(config))
 	}

@@ -48,7 +48,9 @@ type Execution struct {
 	VerifyCompletions bool   `json:"verifyCompletions"`
 	OnInvalid         string `json:"onInvalid,omitempty"` // mark (default), fail, retry
 	// how long the ended run stays on its cluster; nil = as the cluster has it
-	TTLSeconds  *int64     `json:"ttlSeconds,omitempty"`
+	TTLSeconds *int64 `json:"ttlSeconds,omitempty"`
+	// how long the model server stays after the run that does not remove it; 0 = it is removed, or was there before
+	KeepFor     Duration   `json:"keepFor,omitempty"`
 	Phases      Phases     `json:"phases"`
 	Profiling   *Profiling `json:"profiling,omitempty"`
 	FailFast    bool       `json:"failFast,omitempty"`

@@ -70,6 +70,16 @@ type Pod struct {
 	Message  string `json:"message,omitempty"`
 }
 
+// EndpointOf is the URL of the model server of a run, "" where none came up.
+func EndpointOf(s *local.Status) string {
+	for _, t := range s.Tasks {
+		if t.Name == contract.Provision && t.State == local.Succeeded {
+			return t.Results[contract.ResultEndpoint].StringVal
+		}
+	}
+	return ""
+}
+
 // Verdict is the word of the run's last task, "" before it has spoken.
 func (s *Status) Verdict() string {
 	if v, ok := s.Results[contract.ResultVerdict]; ok {

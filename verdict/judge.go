@@ -105,6 +105,15 @@ func Imported(measurements []report.Measurement, findings []Finding) report.Verd
 	return v
 }
 
+// NothingMeasured is why a run without load is not judged.
+const NothingMeasured = "nothing was measured: stages.benchmark is false"
+
+// Unmeasured is the verdict of a run that put no load on its server and found nothing wrong with it.
+func Unmeasured() report.Verdict {
+	return report.Verdict{Schema: report.VerdictSchema, Verdict: NotJudged, Reasons: []string{NothingMeasured},
+		Gates: []report.Gate{}, Validity: []report.Validity{}}
+}
+
 func stageFindings(r rules, s *report.Stage) []Finding {
 	if Skipped(s) || s.Explored {
 		return nil

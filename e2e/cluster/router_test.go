@@ -18,8 +18,8 @@ import (
 	"bflow.dev/bflow/runplan/contract"
 )
 
-// routed is llm-d without a gateway: two model servers behind an endpoint picker and its proxy. The picker is that of the
-// Gateway API Inference Extension, whose configuration has another version, and not the plugins that llm-d adds.
+// routed is llm-d without a gateway: two model servers behind an endpoint picker and its proxy. The picker is that of
+// the Gateway API Inference Extension, whose configuration has another version, and not the plugins that llm-d adds.
 const routed = `
 apiVersion: bflow.dev/v1alpha1
 kind: DeploymentProfile

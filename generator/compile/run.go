@@ -75,12 +75,16 @@ func (c *compiler) runMetadata(plan *runplan.RunPlan) metav1.ObjectMeta {
 	return meta
 }
 
-// lifetime says how long the run is kept after its end, where the experiment does.
+// lifetime says how long the run and its server are kept after its end, where the experiment does.
 func lifetime(plan *runplan.RunPlan) map[string]string {
+	out := map[string]string{}
 	if ttl := plan.Execution.TTLSeconds; ttl != nil {
-		return map[string]string{contract.AnnotationTTL: strconv.FormatInt(*ttl, 10)}
+		out[contract.AnnotationTTL] = strconv.FormatInt(*ttl, 10)
 	}
-	return nil
+	if d := plan.Execution.KeepFor; d > 0 {
+		out[contract.AnnotationKeepServer] = d.String()
+	}
+	return out
 }
 
 // planLabels are on every object of a plan. The labels of run and attempt are not: only the server knows the name.

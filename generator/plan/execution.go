@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -22,6 +23,20 @@ func phasesOf(s spec.Phases, d *runplan.Deployment) runplan.Phases {
 		phases.Collect = d.Endpoint.MetricsRelease != ""
 	}
 	return phases
+}
+
+// usualKeepTime is how long a server stays that is not removed.
+const usualKeepTime = 4 * time.Hour
+
+// keepServer fills in how long the server stays after the run, where it does.
+func (p *point) keepServer(plan *runplan.RunPlan) {
+	wish := p.spec("execution").Execution.KeepFor
+	if phases := plan.Execution.Phases; phases.Deploy && !phases.Cleanup {
+		plan.Execution.KeepFor = runplan.Duration(cmp.Or(wish, usualKeepTime))
+	} else if wish > 0 {
+		p.problems.Add(p.exp.Warning("spec.execution.keep_for",
+			"it has no effect: the run removes the model server, unless stages.cleanup is false"))
+	}
 }
 
 func executionOf(e spec.Execution, ttl *int64) runplan.Execution {

@@ -212,6 +212,7 @@ func (p *point) surround(plan *runplan.RunPlan, d *spec.DeploymentSpec) {
 	plan.Target.Namespace = orElse(p.opt.Namespace, plan.Target.Namespace)
 	plan.Execution = executionOf(p.spec("execution").Execution, p.spec("ttl_seconds_after_finished").TTLSeconds)
 	plan.Execution.Phases = phasesOf(p.spec("stages").Stages, &plan.Deployment)
+	p.keepServer(plan)
 	plan.Execution.MaxParallel, plan.Execution.FailFast = p.exp.Spec.Matrix.MaxParallel, p.exp.Spec.Matrix.FailFast
 	if placement := d.Runtime.Placement; placement != nil && placement.Mode == "sequential" {
 		plan.Execution.MaxParallel = 1

@@ -4,7 +4,7 @@ import "time"
 
 // Engine is the server under test. Nothing is filled in: the experiment's engine is merged over the profile's first.
 type Engine struct {
-	Kind        string   `json:"kind,omitempty" enum:"vllm|sglang|triton|tgi|sim|command" implied:"vllm" doc:"kind of model server"`
+	Kind        string   `json:"kind,omitempty" enum:"vllm|sglang|triton|tgi|sim|llm-d-inference-sim|command" implied:"vllm" doc:"kind of model server"`
 	Image       string   `json:"image,omitempty" is:"image" doc:"container image"`
 	Command     []string `json:"command,omitempty" doc:"program and leading arguments for kind command; $(port) and $(model) are substituted"`
 	Args        []string `json:"args,omitempty" doc:"arguments"`

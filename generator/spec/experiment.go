@@ -67,6 +67,7 @@ type Execution struct {
 	ShareDeployment   bool          `json:"share_deployment,omitempty" default:"false" doc:"use one deployment for points that differ only in their measurement"`
 	Samples           int           `json:"samples,omitempty" default:"1" min:"1" max:"1000" doc:"repetitions on the same deployment"`
 	SamplePause       time.Duration `json:"sample_pause,omitempty" zero:"true" doc:"pause between samples, outside the measured windows"`
+	KeepFor           time.Duration `json:"keep_for,omitempty" implied:"4h" doc:"with stages.cleanup: false: how long the model server stays after the run, at most as long as the cluster allows"`
 	OnInvalid         string        `json:"on_invalid,omitempty" default:"mark" enum:"mark|fail|retry" doc:"what to do about an invalid measurement"`
 }
 

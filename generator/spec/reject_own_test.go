@@ -312,7 +312,8 @@ t.yaml:5:88: spec.load.search.level.arrival: arrival needs rate`},
 			"t.yaml:5:32: spec.load.api.api_key_secret.key: required field is missing"},
 		{"an engine is known",
 			"engine: {kind: vlm}",
-			`t.yaml:5:18: spec.engine.kind: want one of "vllm", "sglang", "triton", "tgi", "sim", "command", found "vlm" ` +
+			`t.yaml:5:18: spec.engine.kind: want one of "vllm", "sglang", "triton", "tgi", "sim", ` +
+				`"llm-d-inference-sim", "command", found "vlm" ` +
 				`(did you mean "vllm"?)`},
 		{"sim settings need the engine sim",
 			"engine: {kind: vllm, sim: {ttft: 1ms}}",

@@ -23,7 +23,8 @@ func wrongDeploymentRows() []row {
 		{"a mode of llm-d is one of four",
 			"platform: llm-d\nmode: precise-prefix-cach",
 			`t.yaml:6:9: spec.mode: platform llm-d has modes ["inference-scheduling" "optimized-baseline" ` +
-				`"precise-prefix-cache" "precise-prefix-cache-routing"], found "precise-prefix-cach" (did you mean ` +
+				`"precise-prefix-cache" "precise-prefix-cache-routing" "flow-control" "tiered-prefix-cache"], ` +
+				`found "precise-prefix-cach" (did you mean ` +
 				`"precise-prefix-cache"?)`},
 		{"a typo in a profile",
 			"runtime: {imgae: a/b}",

@@ -40,6 +40,9 @@ func (e *executor) attempt(ctx context.Context) error {
 	defer e.clear()
 	defer e.launcher.close()
 	e.runPhases(ctx)
+	if e.o.Stay != nil && e.ledger.err() == nil && !e.isStopped() {
+		e.o.Stay(ctx, e.ledger.status())
+	}
 	write.Close() // ends what steps left running in the background
 	return errors.Join(e.ledger.err(), sweep(e.o.RunDir, e.grace()))
 }

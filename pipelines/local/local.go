@@ -4,6 +4,7 @@
 package local
 
 import (
+	"context"
 	"time"
 
 	"bflow.dev/bflow/pipelines"
@@ -28,6 +29,10 @@ type Options struct {
 	HostImages map[string]string
 
 	Again []string // Resume: tasks that run again although they have finished, and whatever was made of them
+
+	// Stay is called once the run is over, while programs go on that its steps have left running. They end when it
+	// returns, which it does at once when ctx is over; may be nil.
+	Stay func(ctx context.Context, s Status)
 
 	Grace    time.Duration    // between SIGTERM and SIGKILL of a step; 0 is 30 s
 	Stop     <-chan struct{}  // closed: everything is killed at once, finally included (the second signal)

@@ -10,7 +10,8 @@ import (
 )
 
 // llmdSim is llm-d-inference-sim, which answers as vLLM does and computes nothing. It counts the tokens of prompts by
-// itself, so that it needs no network. Of the arguments of vLLM it takes those that it knows; its own are in engine.args.
+// itself, so that it needs no network. Of the arguments of vLLM it takes those that it knows; its own are in
+// engine.args.
 func llmdSim() Engine {
 	return Engine{
 		Kind: "llm-d-inference-sim", About: "llm-d's simulator of vLLM",
@@ -24,8 +25,8 @@ func llmdSim() Engine {
 	}
 }
 
-// llmdSimArgs are the arguments of vLLM that the simulator knows, each with its value, spelt with dashes. It ends with an
-// error at any other. Those of v0.10.2, from pkg/common/parser.go.
+// llmdSimArgs are the arguments of vLLM that the simulator knows, each with its value, spelt with dashes. It ends with
+// an error at any other. Those of v0.10.2, from pkg/common/parser.go.
 func llmdSimArgs(args []string) (known []string) {
 	taken := false
 	for _, arg := range args {

@@ -73,6 +73,8 @@ func Flags(o *Options, errOut io.Writer) *flag.FlagSet {
 		"how `long` to keep the volume of a run after it ends, once its results are fetched or pushed")
 	fs.TextVar(&o.Keep.Runs, "keep-runs", keep.Runs,
 		"how `long` to keep a run after it ends, once its results are fetched or pushed; an experiment can override this")
+	fs.TextVar(&o.Keep.Servers, "keep-servers", keep.Servers,
+		"how `long` a model server may stay after its run at most, where an experiment does not remove it")
 	fs.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
 	fs.BoolVar(&o.Version, "version", false, "print the version")
 	return fs

@@ -65,7 +65,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, caches *filling, lo
 		}},
 		{"release", func() error {
 			return release.Setup(ctx, mgr, release.Options{Targets: targets, Access: grants, Hub: hub, Metrics: instruments,
-				Log: log, Clock: real, ForceAfter: o.ForceAfter})
+				Log: log, Clock: real, ForceAfter: o.ForceAfter, KeepServers: time.Duration(o.Keep.Servers)})
 		}},
 		{"targets", func() error { return remote.Setup(ctx, mgr, targets, o.SystemNamespace) }},
 		{"garbage collection", func() error {

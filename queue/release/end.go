@@ -116,12 +116,13 @@ func (r *Reconciler) release(ctx context.Context, t target.Target, pr *tektonv1.
 	if err := r.markReleased(ctx, pr, w.lost(pr)); err != nil {
 		return err
 	}
-	r.tell(t, pr, left)
+	r.tell(t, pr, w, left)
 	return nil
 }
 
-func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, left []string) {
-	took := max(0, r.opts.Clock.Since(run.EndedAt(pr))).Round(time.Millisecond)
+func (r *Reconciler) tell(t target.Target, pr *tektonv1.PipelineRun, w work, left []string) {
+	ended := later(run.EndedAt(pr), r.keptUntil(pr, w))
+	took := max(0, r.opts.Clock.Since(ended)).Round(time.Millisecond)
 	log := r.opts.Log.With("namespace", pr.Namespace, "run", run.ID(pr), "attempt", run.Attempt(pr), "target", t.Name,
 		"took", took.String())
 	r.opts.Metrics.Release.WithLabelValues(t.Name).Observe(took.Seconds())

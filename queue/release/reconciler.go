@@ -51,6 +51,8 @@ type Options struct {
 	Log        *slog.Logger
 	Clock      clock.Clock
 	ForceAfter time.Duration // 0 = ForceAfter
+	// KeepServers is how long a server may stay after its run at most, however long its experiment wants it to.
+	KeepServers time.Duration
 }
 
 // Reconciler releases runs.
@@ -105,33 +107,28 @@ func (r *Reconciler) advance(ctx context.Context, pr *tektonv1.PipelineRun) (ctr
 	if run.Released(pr) {
 		return ctrl.Result{}, r.dropFinalizer(ctx, pr)
 	}
+	if run.Over(pr) {
+		return r.end(ctx, pr)
+	}
 	t, err := r.opts.Targets.Find(run.Target(pr))
-	if err != nil {
-		return r.lost(ctx, pr, err)
-	}
-	if !run.Over(pr) {
-		return ctrl.Result{}, r.free(ctx, t, pr)
-	}
-	return r.end(ctx, t, pr)
-}
-
-// lost is a run whose target is known no more: it may come back.
-func (r *Reconciler) lost(ctx context.Context, pr *tektonv1.PipelineRun, cause error) (ctrl.Result, error) {
-	if !run.Over(pr) {
+	if err != nil { // a target that is known no more may come back
 		return ctrl.Result{RequeueAfter: recheckInterval}, nil
 	}
-	work, err := r.work(ctx, pr)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	return r.unseen(ctx, target.Unknown(run.Target(pr), cause), pr, work, cause)
+	return ctrl.Result{}, r.free(ctx, t, pr)
 }
 
 // end takes the run from its end to its release.
-func (r *Reconciler) end(ctx context.Context, t target.Target, pr *tektonv1.PipelineRun) (ctrl.Result, error) {
+func (r *Reconciler) end(ctx context.Context, pr *tektonv1.PipelineRun) (ctrl.Result, error) {
 	work, err := r.work(ctx, pr)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if r.opts.Clock.Now().Before(r.keptUntil(pr, work)) {
+		return r.keep(ctx, pr, work)
+	}
+	t, err := r.opts.Targets.Find(run.Target(pr))
+	if err != nil {
+		return r.unseen(ctx, target.Unknown(run.Target(pr), err), pr, work, err)
 	}
 	left, err := r.clean(ctx, t, pr)
 	if err != nil {
@@ -196,16 +193,19 @@ func (r *Reconciler) unseen(ctx context.Context, t target.Target, pr *tektonv1.P
 // endedAt is when we could begin to release the run: a controller that was away must not force at once what nobody has
 // tried.
 func (r *Reconciler) endedAt(pr *tektonv1.PipelineRun) time.Time {
-	ended, born := run.EndedAt(pr), r.born()
-	if ended.After(born) {
-		return ended
+	return later(run.EndedAt(pr), r.born())
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	return born
+	return b
 }
 
 // overdue says whether the run is released by force: it had its time, or somebody does not want to wait. Its own tasks
 // get a moment to end even then, because they may be about to make something.
 func (r *Reconciler) overdue(pr *tektonv1.PipelineRun, w work) bool {
-	since := r.opts.Clock.Since(r.endedAt(pr))
+	since := r.opts.Clock.Since(later(r.endedAt(pr), r.keptUntil(pr, w)))
 	return since >= r.opts.ForceAfter || run.Forced(pr) && (len(w.pods) == 0 || since >= taskPodGrace)
 }

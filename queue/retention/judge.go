@@ -15,12 +15,15 @@ import (
 // Keep is how long what an ended run has left is kept: the pods of its tasks, with their logs; its volume; and all
 // the rest, which is the run itself. What holds results that are nowhere else is kept longer than that: until they
 // are saved.
-type Keep struct{ Pods, Volumes, Runs Period }
+type Keep struct {
+	Pods, Volumes, Runs Period
+	Servers             Period // at most, of a run that does not remove its own
+}
 
 // Defaults are what a controller keeps that is not told otherwise.
 func Defaults() Keep {
 	const day = Period(24 * time.Hour)
-	return Keep{Pods: day, Volumes: 7 * day, Runs: 30 * day}
+	return Keep{Pods: day, Volumes: 7 * day, Runs: 30 * day, Servers: day}
 }
 
 // of is what holds for one run: its experiment may say when all of it goes.
@@ -30,7 +33,7 @@ func (k Keep) of(o metav1.Object) Keep {
 		return k
 	}
 	ttl := Period(seconds) * Period(time.Second)
-	return Keep{Pods: min(k.Pods, ttl), Volumes: min(k.Volumes, ttl), Runs: ttl}
+	return Keep{Pods: min(k.Pods, ttl), Volumes: min(k.Volumes, ttl), Runs: ttl, Servers: k.Servers}
 }
 
 // due is what of an ended run has had its time.

@@ -86,7 +86,8 @@ func (k MetadataKey) String() string { return string(k.Kind) + " " + k.Name }
 func CompiledAnnotations() []string {
 	return []string{contract.AnnotationRequests, contract.AnnotationPods, contract.AnnotationSetupKey,
 		contract.AnnotationMetrics,
-		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad, contract.AnnotationTTL}
+		contract.AnnotationName, contract.AnnotationModel, contract.AnnotationLoad, contract.AnnotationTTL,
+		contract.AnnotationKeepServer}
 }
 
 // KeyTable returns the rule of every key under contract.Prefix and PrefixKueue that a PipelineRun of bflow may carry.

@@ -53,6 +53,9 @@ func (m *measured) readOutcome() bool {
 	switch {
 	case err != nil:
 		m.fail("%v", err)
+	case !found && !m.plan.Execution.Phases.Benchmark && !exists(m.dir):
+		m.Notes = append(m.Notes, verdict.NothingMeasured)
+		return false
 	case !found && !exists(filepath.Join(m.dir, contract.FileStages)):
 		m.fail("load-gen left no result")
 		return false

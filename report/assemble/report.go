@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"bflow.dev/bflow/report"
@@ -37,10 +38,19 @@ func Report(runDir string) (*report.Report, error) {
 	}
 	remember(runDir, r)
 	findings = append(findings, more...)
-	if r.Verdict = verdict.Run(plan, r.Measurements, findings); imported {
+	switch {
+	case imported:
 		r.Verdict = verdict.Imported(r.Measurements, findings)
+	case plan.Execution.Phases.Benchmark || len(findings) > 0 || measuredAny(r):
+		r.Verdict = verdict.Run(plan, r.Measurements, findings)
+	default:
+		r.Verdict = verdict.Unmeasured()
 	}
 	return r, nil
+}
+
+func measuredAny(r *report.Report) bool {
+	return slices.ContainsFunc(r.Measurements, func(m report.Measurement) bool { return len(m.Samples) > 0 })
 }
 
 // surroundings adds what is known beside the measurements.

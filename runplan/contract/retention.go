@@ -4,6 +4,8 @@ package contract
 const (
 	// on a PipelineRun: seconds after its end until it goes, from the experiment
 	AnnotationTTL = Prefix + "ttl-seconds"
+	// on a PipelineRun: how long its model server stays after its end, as time.Duration writes it, from the experiment
+	AnnotationKeepServer = Prefix + "keep-server"
 	// on a PipelineRun: RFC 3339 time at which somebody had fetched all of its results
 	AnnotationFetched = Prefix + "fetched"
 	// on a PipelineRun: since when its volume is gone, and where its results are

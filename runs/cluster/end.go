@@ -35,8 +35,8 @@ const (
 func (c *Cluster) Cancel(ctx context.Context, run *Run, force bool, now time.Time) (Ended, error) {
 	pr := run.Last()
 	for {
-		held := force && pr.Annotations[contract.AnnotationAdmitted] != "" &&
-			pr.Annotations[contract.AnnotationReleased] == ""
+		held := (force || pr.Annotations[contract.AnnotationKeepServer] != "") &&
+			pr.Annotations[contract.AnnotationAdmitted] != "" && pr.Annotations[contract.AnnotationReleased] == ""
 		between := queuerun.Between(pr)
 		if pr.IsDone() && !held && !between {
 			next, err := nextOf(ctx, c.api, pr)

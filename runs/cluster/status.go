@@ -58,7 +58,21 @@ func StatusOf(run *Run, tasks []tektonv1.TaskRun) Status {
 		s.Phase = "tasks"
 	}
 	s.Message, s.ExitCode = sentence(&s, pr), exitCode(&s)
+	if server := staying(&s, pr); server != "" {
+		s.Message += "; " + server
+	}
 	return s
+}
+
+// staying says where the model server of a run that has ended goes on, "" where it does not.
+func staying(s *Status, pr *tektonv1.PipelineRun) string {
+	endpoint := runs.EndpointOf(&s.Status)
+	if pr.Annotations[contract.AnnotationKeepServer] == "" || !pr.IsDone() || s.State == local.Cancelled ||
+		endpoint == "" || !stamp(pr, contract.AnnotationReleased).IsZero() || queuerun.Again(pr) {
+		return ""
+	}
+	return fmt.Sprintf("its model server stays at %s until bflow delete %s, at most for %s", endpoint, s.RunID,
+		pr.Annotations[contract.AnnotationKeepServer])
 }
 
 func queueOf(pr *tektonv1.PipelineRun) *Queue {

@@ -41,6 +41,7 @@ type Options struct {
 	Given   Given                                                            // values of Secrets that a person named
 	Observe func(runID, runDir string, p *runplan.RunPlan) executor.Observer // may be nil
 	Now     func() time.Time
+	Say     func(runID, format string, args ...any) // prints a line about a run; may be nil
 }
 
 // Run carries plans out in their order, as many side by side as the first of them allows (max_parallel, 1 without it).
@@ -133,7 +134,7 @@ func Executor(o Options, runDir string, plan *runplan.RunPlan) (executor.Options
 		contract.EnvHostTmp+"="+cmp.Or(value(o.Env, "TMPDIR"), "/tmp"))
 	opt := executor.Options{RunDir: runDir, BinDir: filepath.Dir(o.Self), Self: o.Self, Env: env,
 		PassEnv: append(inherited(o.Env), contract.EnvHostHome, contract.EnvHostTmp, contract.EnvMLflowParent),
-		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}}
+		Stop:    o.Stop, Clock: o.Now, SecretEnv: map[string]string{}, Stay: o.staying(filepath.Base(runDir), plan)}
 	err := provideSecrets(&opt, o, plan)
 	return opt, err
 }

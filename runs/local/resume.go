@@ -68,13 +68,14 @@ func (r *run) resume(ctx context.Context, on runs.Console, runID string, again [
 	if err != nil {
 		return 0, err
 	}
-	opt, err := Executor(o, r.dir, plan)
-	if err != nil {
-		return 0, err
-	}
 	display := progress.New(on.Err, on.ErrScreen, 1, on.Now)
-	opt.Observer, opt.Again = display.Start(runID, r.dir, plan), again
-	status, err := executor.Resume(ctx, opt)
+	o.Say = display.Say
+	var status executor.Status
+	opt, err := Executor(o, r.dir, plan)
+	if err == nil {
+		opt.Observer, opt.Again = display.Start(runID, r.dir, plan), again
+		status, err = executor.Resume(ctx, opt)
+	}
 	display.Close()
 	if err != nil {
 		return 0, err

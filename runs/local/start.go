@@ -25,7 +25,7 @@ func Start(ctx context.Context, on runs.Console, plans []*runplan.RunPlan, o Opt
 		return 0, err
 	}
 	display := progress.New(on.Err, on.ErrScreen, len(plans), on.Now)
-	o.Observe = display.Start
+	o.Observe, o.Say = display.Start, display.Say
 	outcomes := Run(ctx, plans, o)
 	display.Close()
 	page, code, err := conclude(on, o, outcomes)

@@ -46,6 +46,9 @@ func readFiles(c *cli.Context, s Streams, opt spec.Options) (resolve.Input, erro
 			c.Command.FullName())
 	}
 	opt.ProfileDirs, opt.Set, opt.Lenient = c.StringSlice("profiles"), c.StringSlice("set"), c.Bool("lenient")
+	if d := c.Duration("keep-for"); d > 0 {
+		opt.Set = append(opt.Set, "stages.cleanup=false", "execution.keep_for="+d.String())
+	}
 	in, found := resolve.Load(c.Context, opt, s.In, c.Args().Slice()...)
 	if c.Err() != nil && found.Err() != nil {
 		return resolve.Input{}, step.Exit(contract.ExitInterrupted, errors.New("reading files: interrupted"))

@@ -21,6 +21,8 @@ func lifetimes() []lifetime {
 			usual.Volumes},
 		{"keep-runs", "how long to keep a run after it ends, once its results are fetched or pushed; an experiment " +
 			"can override this", usual.Runs},
+		{"keep-servers", "how long a model server may stay after its run at most, where an experiment does not remove it",
+			usual.Servers},
 	}
 }
 

@@ -46,6 +46,8 @@ func runCommand(s Streams) *cli.Command {
 			&cli.BoolFlag{Name: "local", Usage: "run on this machine, without a cluster"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
 				Usage: "on a cluster: wait until the runs end, and exit with their code"},
+			&cli.DurationFlag{Name: "keep-for", DefaultText: "remove it",
+				Usage: "let the model server stay this long after the run; bflow delete removes it before"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, without running it"})...),
 		Action: func(c *cli.Context) error {
 			in, opt, err := readTogether(c, s)
