@@ -41,12 +41,13 @@ func TestEveryNameIsRegisteredWithItsHelp(t *testing.T) {
 
 func TestRunsAreCountedWhenAsked(t *testing.T) {
 	c := NewRunsCollector(func() (map[string]int, error) { return map[string]int{StateQueued: 3, StateDone: 1}, nil })
-	want := `# HELP bflow_runs PipelineRuns of bflow by state: queued, running, releasing, done.
+	want := `# HELP bflow_runs PipelineRuns of bflow by state: queued, running, staying, releasing, done.
 # TYPE bflow_runs gauge
 bflow_runs{state="done"} 1
 bflow_runs{state="queued"} 3
 bflow_runs{state="releasing"} 0
 bflow_runs{state="running"} 0
+bflow_runs{state="staying"} 0
 `
 	if err := testutil.CollectAndCompare(c, strings.NewReader(want)); err != nil {
 		t.Error(err)

@@ -23,6 +23,7 @@ const (
 const (
 	StateQueued    = "queued"    // pending, waits for quota
 	StateRunning   = "running"   // let start and not over
+	StateStaying   = "staying"   // over, and its model server stays for a time
 	StateReleasing = "releasing" // over, and something of it is still on its target
 	StateDone      = "done"      // over and released, kept for its results
 )
@@ -51,7 +52,7 @@ func HoursStates() []string {
 // Help is what a name means, in one sentence.
 func Help(name string) string {
 	return map[string]string{
-		Runs:             "PipelineRuns of bflow by state: queued, running, releasing, done.",
+		Runs:             "PipelineRuns of bflow by state: queued, running, staying, releasing, done.",
 		QueueWaitSeconds: "Time from the creation of a run to its start.",
 		ReleaseSeconds:   "Time from the end of a run until all its objects were gone from its target.",
 		ForcedReleases:   "Runs whose quota was returned by force, with objects of theirs left on the target.",

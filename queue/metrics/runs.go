@@ -25,7 +25,7 @@ func (c *RunsCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.NewInvalidMetric(c.desc, err)
 		return
 	}
-	for _, state := range []string{StateQueued, StateRunning, StateReleasing, StateDone} {
+	for _, state := range []string{StateQueued, StateRunning, StateStaying, StateReleasing, StateDone} {
 		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(counts[state]), state)
 	}
 }

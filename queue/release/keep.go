@@ -2,6 +2,7 @@ package release
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -58,13 +59,27 @@ func (r *Reconciler) keep(ctx context.Context, pr *tektonv1.PipelineRun, w work)
 		return ctrl.Result{}, err
 	}
 	until := r.keptUntil(pr, w)
-	text := "Ended; its model server stays until " + until.UTC().Format(time.RFC3339)
 	result := ctrl.Result{RequeueAfter: until.Sub(r.opts.Clock.Now())}
 	if finishing != "" {
 		result.RequeueAfter = min(result.RequeueAfter, recheckInterval)
 	}
-	if pr.Annotations[contract.AnnotationReason] == text {
+	stamp := until.UTC().Format(time.RFC3339)
+	if pr.Annotations[contract.AnnotationServerUntil] == stamp {
 		return result, nil
 	}
-	return result, r.annotate(ctx, pr, contract.AnnotationReason, text)
+	return result, r.change(ctx, pr, func(pr *tektonv1.PipelineRun) {
+		set(pr, contract.AnnotationServerUntil, stamp)
+		set(pr, contract.AnnotationReason, "Ended; its model server stays until "+stamp)
+	})
+}
+
+// keepNoMore takes the mark off a run whose server stays no longer.
+func (r *Reconciler) keepNoMore(ctx context.Context, pr *tektonv1.PipelineRun) error {
+	if pr.Annotations[contract.AnnotationServerUntil] == "" {
+		return nil
+	}
+	return r.change(ctx, pr, func(pr *tektonv1.PipelineRun) {
+		pr.Annotations = maps.Clone(pr.Annotations)
+		delete(pr.Annotations, contract.AnnotationServerUntil)
+	})
 }

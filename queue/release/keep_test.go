@@ -71,6 +71,7 @@ func TestAServerStaysAfterItsRunAsLongAsItShould(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			pr := endedOn("far", "a")
 			queuetest.Annotated(contract.AnnotationKeepServer, wish.String())(pr)
+			queuetest.Annotated(contract.AnnotationServerUntil, "as it was before")(pr)
 			if row.edit != nil {
 				row.edit(pr)
 			}
@@ -99,8 +100,11 @@ func TestAServerStaysAfterItsRunAsLongAsItShould(t *testing.T) {
 			}
 			until := begin().Add(row.at + row.stays).Format(time.RFC3339)
 			want := "Ended; its model server stays until " + until
-			if row.stays > 0 && (pr.Annotations[contract.AnnotationReason] != want || run.Freed(pr)) {
-				t.Errorf("annotations %v, want %q", pr.Annotations, want)
+			switch state := run.State(pr); {
+			case row.stays > 0 && (pr.Annotations[contract.AnnotationReason] != want || run.Freed(pr) || state != "staying"):
+				t.Errorf("it is %s, and its annotations are %v, want %q", state, pr.Annotations, want)
+			case row.stays == 0 && state != "releasing":
+				t.Errorf("it is %s", state)
 			}
 			if run.Released(pr) { // something of it was there when it was looked at
 				t.Error("it is released")

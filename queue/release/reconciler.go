@@ -126,6 +126,9 @@ func (r *Reconciler) end(ctx context.Context, pr *tektonv1.PipelineRun) (ctrl.Re
 	if r.opts.Clock.Now().Before(r.keptUntil(pr, work)) {
 		return r.keep(ctx, pr, work)
 	}
+	if err := r.keepNoMore(ctx, pr); err != nil {
+		return ctrl.Result{}, err
+	}
 	t, err := r.opts.Targets.Find(run.Target(pr))
 	if err != nil {
 		return r.unseen(ctx, target.Unknown(run.Target(pr), err), pr, work, err)

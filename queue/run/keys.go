@@ -115,7 +115,7 @@ func KeyTable() map[MetadataKey]KeyRule {
 				contract.AnnotationAdmitted, contract.AnnotationAdmittedTo, contract.AnnotationFreed, contract.AnnotationReleased,
 				contract.AnnotationReason, contract.AnnotationChosen, contract.AnnotationFence, contract.AnnotationPoint,
 				contract.AnnotationMLflowParent, contract.AnnotationWorkload, AnnotationQueue, AnnotationStopped, AnnotationNext,
-				contract.AnnotationVolumeDeleted, contract.AnnotationResults,
+				contract.AnnotationVolumeDeleted, contract.AnnotationResults, contract.AnnotationServerUntil,
 			},
 		},
 	} {

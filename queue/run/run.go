@@ -186,6 +186,8 @@ func EndedAt(pr *tektonv1.PipelineRun) time.Time {
 // State is the word for where the run is: one of the states of queue/metrics.
 func State(pr *tektonv1.PipelineRun) string {
 	switch {
+	case Over(pr) && Holding(pr) && pr.Annotations[contract.AnnotationServerUntil] != "":
+		return "staying"
 	case Over(pr) && Holding(pr):
 		return "releasing"
 	case Over(pr):

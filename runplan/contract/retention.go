@@ -6,6 +6,8 @@ const (
 	AnnotationTTL = Prefix + "ttl-seconds"
 	// on a PipelineRun: how long its model server stays after its end, as time.Duration writes it, from the experiment
 	AnnotationKeepServer = Prefix + "keep-server"
+	// on a PipelineRun that has ended: RFC 3339 time until which its model server stays; not there once it goes
+	AnnotationServerUntil = Prefix + "server-until"
 	// on a PipelineRun: RFC 3339 time at which somebody had fetched all of its results
 	AnnotationFetched = Prefix + "fetched"
 	// on a PipelineRun: since when its volume is gone, and where its results are

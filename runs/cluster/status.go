@@ -71,8 +71,11 @@ func staying(s *Status, pr *tektonv1.PipelineRun) string {
 		endpoint == "" || !stamp(pr, contract.AnnotationReleased).IsZero() || queuerun.Again(pr) {
 		return ""
 	}
-	return fmt.Sprintf("its model server stays at %s until bflow delete %s, at most for %s", endpoint, s.RunID,
-		pr.Annotations[contract.AnnotationKeepServer])
+	end := "for " + pr.Annotations[contract.AnnotationKeepServer]
+	if until := pr.Annotations[contract.AnnotationServerUntil]; until != "" {
+		end = "until " + until
+	}
+	return fmt.Sprintf("its model server stays at %s %s, or until bflow delete %s", endpoint, end, s.RunID)
 }
 
 func queueOf(pr *tektonv1.PipelineRun) *Queue {
