@@ -103,7 +103,8 @@ func TestTheSimulatorOfLLMDIsGivenWhatItKnowsOfVLLM(t *testing.T) {
 	d.Args = []string{"--max-model-len=8", "--gpu-memory-utilization", "0.9", "--max_num_seqs", "4", "--swap-space=1",
 		"--no-enable-prefix-caching"}
 	p, err := llmdSim().Program(d, Listener{Host: "0.0.0.0", Port: 8000})
-	want := []string{"--model=acme/tiny", "--port=8000", "--force-dummy-tokenizer", "--max-model-len=8",
+	want := []string{"--model=acme/tiny", "--port=8000", "--force-dummy-tokenizer", "--max-model-len=131072",
+		"--max-model-len=8",
 		"--max-num-seqs", "4", "--no-enable-prefix-caching", "--last=1"}
 	if err != nil || !slices.Equal(p.Args, want) || p.Command != nil {
 		t.Errorf("got %q %q, %v, want %q", p.Command, p.Args, err, want)

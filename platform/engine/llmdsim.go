@@ -19,7 +19,9 @@ func llmdSim() Engine {
 		Light:       true,
 		StartBudget: func(*runplan.Engine) time.Duration { return 5 * time.Minute },
 		Program: orWritten(func(d *runplan.Deployment, at Listener) (Program, error) {
-			own := []string{"--model=" + d.Model.Name, "--port=" + strconv.Itoa(at.Port), "--force-dummy-tokenizer"}
+			// Without a model there is nothing that bounds a context; the simulator would by itself, to 1024 tokens.
+			own := []string{"--model=" + d.Model.Name, "--port=" + strconv.Itoa(at.Port), "--force-dummy-tokenizer",
+				"--max-model-len=131072"}
 			return Program{Args: slices.Concat(own, llmdSimArgs(d.Args), d.Engine.Args)}, nil
 		}),
 	}
