@@ -69,6 +69,7 @@ func withSecrets(p *runplan.RunPlan) {
 
 func keptDeployment(p *runplan.RunPlan) {
 	p.Execution.Phases = runplan.Phases{Deploy: true}
+	p.Execution.KeepFor = minutes(240)
 	p.Queue.Requests = nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"bflow.dev/bflow/report"
 	"bflow.dev/bflow/report/assemble"
 	"bflow.dev/bflow/report/reporttest"
+	"bflow.dev/bflow/runplan"
 	"bflow.dev/bflow/runplan/contract"
 	"bflow.dev/bflow/tasks/step"
 )
@@ -50,6 +51,34 @@ func TestDamagedFilesAreFindings(t *testing.T) {
 				t.Errorf("verdict %+v, error %q", r.Verdict, r.Measurements[0].Error)
 			}
 		})
+	}
+}
+
+// TestARunWithoutLoadIsNotJudged: nothing of it is missing. One that should have measured is red.
+func TestARunWithoutLoadIsNotJudged(t *testing.T) {
+	dir := reporttest.Write(t, reporttest.Run{Length: 2 * time.Second})
+	if err := os.RemoveAll(filepath.Join(dir, contract.DirMeasurement)); err != nil {
+		t.Fatal(err)
+	}
+	if r := built(t, dir); r.Verdict.ExitCode != contract.ExitFail {
+		t.Errorf("without its load: %+v", r.Verdict)
+	}
+	plan, err := runplan.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Execution.Phases.Benchmark = false
+	if err := runplan.Identify(plan); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteJSON(filepath.Join(dir, contract.FilePlan), plan); err != nil {
+		t.Fatal(err)
+	}
+	want := report.Verdict{Schema: report.VerdictSchema, Verdict: report.NotJudged,
+		Reasons: []string{"nothing was measured: stages.benchmark is false"}, Gates: []report.Gate{},
+		Validity: []report.Validity{}}
+	if diff := cmp.Diff(want, built(t, dir).Verdict); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
