@@ -204,6 +204,7 @@ var inHash = map[string]bool{
 	"labels":                                         false,
 	"execution.verifyCompletions":                    false,
 	"execution.onInvalid":                            false,
+	"execution.keepFor":                              false,
 	"execution.ttlSeconds":                           false,
 	"execution.phases.download":                      false,
 	"execution.phases.deploy":                        false,
