@@ -1,6 +1,7 @@
 package guidellm
 
 import (
+	"context"
 	"math"
 
 	"bflow.dev/bflow/report"
@@ -14,10 +15,20 @@ type stage struct {
 	requests    map[string]*tools.Requests // by the tool's status
 	numbers     map[string]tools.Number
 	scratch     []weighted
+	ended       func() error // not nil once nobody waits for the numbers any more: they are none then
 }
 
-func newStage(m *tools.Measurement, s *tools.Stage) *stage {
-	return &stage{Stage: s, measurement: m, requests: byStatus(s.Requests), numbers: tools.Numbers()}
+func newStage(ctx context.Context, m *tools.Measurement, s *tools.Stage) *stage {
+	return &stage{Stage: s, measurement: m, requests: byStatus(s.Requests), numbers: tools.Numbers(), ended: ctx.Err}
+}
+
+// values are those of the requests of a status, until the next call.
+func (s *stage) values(status string, value, weight tools.Number) []weighted {
+	s.scratch = s.scratch[:0]
+	if s.ended() == nil {
+		s.scratch = values(s.scratch, s.requests[status], value, weight)
+	}
+	return s.scratch
 }
 
 // of is the distribution of a metric of ours under each status. Without rows what the report says stands for the
@@ -38,8 +49,7 @@ func (s *stage) over(value, weight tools.Number) map[string]summary {
 			out[status] = out["successful"]
 			continue
 		}
-		s.scratch = values(s.scratch[:0], s.requests[status], value, weight)
-		out[status] = summarize(s.scratch)
+		out[status] = summarize(s.values(status, value, weight))
 	}
 	return out
 }

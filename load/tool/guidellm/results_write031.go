@@ -23,12 +23,12 @@ func Write031(ctx context.Context, run tools.Run) ([]tools.File, error) {
 	var out report031
 	for i := range ms {
 		for j := range ms[i].Stages {
-			b := writeBenchmark031(run, newStage031(&ms[i], &ms[i].Stages[j]), j)
+			b := writeBenchmark031(run, newStage031(ctx, &ms[i], &ms[i].Stages[j]), j)
 			b.choose(run)
 			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	return []tools.File{tools.JSON(reportFile, out)}, nil
+	return []tools.File{tools.JSON(reportFile, out)}, ctx.Err()
 }
 
 // choose leaves of a benchmark what was asked for and adds the person's values.
@@ -38,8 +38,8 @@ func (b *benchmark031) choose(run tools.Run) {
 }
 
 // newStage031 counts from the first content: that generation does not see reasoning.
-func newStage031(m *tools.Measurement, from *tools.Stage) *stage {
-	s := newStage(m, from)
+func newStage031(ctx context.Context, m *tools.Measurement, from *tools.Stage) *stage {
+	s := newStage(ctx, m, from)
 	gap := tools.Between(contentOf, func(r *report.Row) *int64 { return r.TLast })
 	s.numbers["tpot"], s.numbers["tpot_over_n"] = tools.PerToken(gap, 1), tools.PerToken(gap, 0)
 	return s
@@ -193,8 +193,7 @@ func (s *stage) metrics031() metrics031 {
 func (s *stage) unweighted(metric string, weight tools.Number) map[string]summary {
 	out := s.of(metric, 1, weight)
 	for _, status := range statuses() {
-		s.scratch = values(s.scratch[:0], s.requests[status], s.numbers[metric], weight)
-		if xs := s.scratch; len(xs) > 0 {
+		if xs := s.values(status, s.numbers[metric], weight); len(xs) > 0 {
 			sum := out[status]
 			sum.Count, sum.TotalSum = int64(len(xs)), 0
 			for _, x := range xs {

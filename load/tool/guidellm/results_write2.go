@@ -23,12 +23,12 @@ func Write(ctx context.Context, run tools.Run) ([]tools.File, error) {
 		Metadata: metadata2{Version: 2, Release: writtenVersion, Platform: platform(run.Report)}}
 	for i := range ms {
 		for j := range ms[i].Stages {
-			b := writeBenchmark2(run, newStage(&ms[i], &ms[i].Stages[j]), len(out.Benchmarks))
+			b := writeBenchmark2(run, newStage(ctx, &ms[i], &ms[i].Stages[j]), len(out.Benchmarks))
 			b.choose(run)
 			out.Benchmarks = append(out.Benchmarks, b)
 		}
 	}
-	return []tools.File{tools.JSON(reportFile, out)}, nil
+	return []tools.File{tools.JSON(reportFile, out)}, ctx.Err()
 }
 
 // choose leaves of a benchmark what was asked for and adds the person's values.
