@@ -27,6 +27,7 @@ const (
 // the router without a gateway, which chooses by the load of model servers and by the prefixes that they have seen.
 func llmd() Platform {
 	const precise = "precise-prefix-cache"
+	deployed := llmdDeployed()
 	return Platform{
 		Name: nameLLMD, About: "llm-d with its routers",
 		Modes: []Mode{
@@ -42,8 +43,8 @@ func llmd() Platform {
 		Check:        checkLLMD,
 		CheckEngine:  checkLLMDEngine,
 		Lacks:        llmdLacks,
-		Deploys: fmt.Sprintf("mode %s, %s or %s with gateway %s", modeScheduling, modeFlowControl, modeTiered,
-			gatewayStandalone),
+		Deploys: fmt.Sprintf("mode %s or %s with gateway %s", strings.Join(deployed[:len(deployed)-1], ", "),
+			deployed[len(deployed)-1], gatewayStandalone),
 		Defaults: func(b *Block) {
 			b.RepoURL, b.RepoRef = cmp.Or(b.RepoURL, llmdRepo), cmp.Or(b.RepoRef, llmdRef)
 			b.Options.StorageOffloading = b.Options.StorageOffloading.withDefaults()
@@ -86,6 +87,9 @@ func llmd() Platform {
 		},
 	}
 }
+
+// llmdDeployed are the modes that bflow can deploy. Plans have baseline under its other name.
+func llmdDeployed() []string { return []string{modeScheduling, modeFlowControl, modeTiered} }
 
 func llmdLabel(d *runplan.Deployment, commit string) string {
 	if d.RepoRef == llmdRef && len(commit) >= 7 {

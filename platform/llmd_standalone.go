@@ -30,7 +30,7 @@ func llmdLacks(b *Block) string {
 	switch {
 	case b.Gateway != gatewayStandalone:
 		return "platform llm-d with gateway " + cmp.Or(b.Gateway, "istio")
-	case !slices.Contains([]string{modeScheduling, modeBaseline, modeFlowControl, modeTiered}, b.Mode):
+	case b.Mode != modeBaseline && !slices.Contains(llmdDeployed(), b.Mode):
 		return "mode " + b.Mode + " of platform llm-d"
 	case b.Options.StorageOffloading != nil && b.Options.StorageOffloading.Enabled:
 		return "platform llm-d with options.storage_offloading"
